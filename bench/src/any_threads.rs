@@ -27,7 +27,9 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     println!("|---|---|---|---|---|");
     for k in 1..=8 {
         let rounds = k.to_string();
-        let by = |engine: &str| of(&fabius, &fixed, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", engine]).map(cell);
+        let by = |engine: &str| {
+            of(&fabius, &fixed, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", engine]).map(cell)
+        };
         let z3 = z3(&fabius, &fixed, &rounds, &work)?;
         println!("| {k} | {} | {} | {} | {z3} |", by("automatic")?, by("interfaces")?, by("summaries")?);
     }
@@ -67,9 +69,10 @@ fn against_threads(fabius: &Path, program: &Path) -> Result<Vec<Series>, String>
         for (i, k) in ROUNDS.iter().enumerate() {
             let (rounds, most) = (k.to_string(), (k - 1).to_string());
             let check = ["check", "--no-deadlock", "--bound", "rounds", "--max", &most, "--instances", &instances];
-            for (column, asked) in
-                [(2 * i, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", "interfaces"][..]), (2 * i + 1, &check)]
-            {
+            for (column, asked) in [
+                (2 * i, &["verify", "--no-deadlock", "--rounds", &rounds, "--engine", "interfaces"][..]),
+                (2 * i + 1, &check),
+            ] {
                 let seconds = if given_up[column] { None } else { of(fabius, program, asked)? };
                 given_up[column] |= seconds.is_none();
                 lines[column].points.extend(Series::line("", seconds.map(|s| (f64::from(n), s.max(LEAST)))).points);

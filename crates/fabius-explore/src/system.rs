@@ -474,7 +474,7 @@ pub trait Packed: Snapshot {
     fn packed<'a>(&self, cursor: &'a Self::Cursor) -> &'a [u8];
 
     /// [`Snapshot::repeats`] in the state that is looked at.
-    fn repeats_at(&self, cursor: &Self::Cursor, index: usize) -> bool;
+    fn repeats_at(&self, cursor: &mut Self::Cursor, index: usize) -> bool;
 
     /// Of the tasks that can go on in the state that is looked at (all of them, in increasing order) those whose next steps alone need
     /// be made, if they are fewer and the other steps are made at last: whatever others may do before one of these steps is made leads

@@ -334,7 +334,7 @@ where
 
     /// Makes the step of a task that is ready, by its number among those. Of threads that are alike the first one stands for all.
     fn step_unless_repeated(&self, worker: &mut Worker<'_, S>, state: u32, index: usize, number: usize) {
-        if !(self.context.is_symmetric && self.context.system.repeats_at(&worker.cursor, index)) {
+        if !(self.context.is_symmetric && self.context.system.repeats_at(&mut worker.cursor, index)) {
             self.step(worker, state, index, number);
         }
     }

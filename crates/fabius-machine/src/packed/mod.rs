@@ -295,7 +295,8 @@ impl Packed for Machine<'_> {
         &cursor.result[..cursor.result.len() - PADDING]
     }
 
-    fn repeats_at(&self, cursor: &Cursor, index: usize) -> bool {
+    fn repeats_at(&self, cursor: &mut Cursor, index: usize) -> bool {
+        cursor.undo();
         if cursor.has_no_shape {
             return symmetry::repeats(&self.program, &cursor.state, index);
         }
