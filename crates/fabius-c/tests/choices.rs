@@ -4,9 +4,9 @@ mod common;
 
 use common::{Folder, Found, check_text, read_as};
 use fabius_c::{Options, Property};
-use fabius_trace::{Points, Verdict};
+use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::portfolio::{Ask, Member, decide};
-use fabius_verify::program_id;
+use fabius_verify::{Plan, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -317,5 +317,24 @@ fn what_races_with_no_value_does_not_race() {
         let guarded = functions.replace("{ x = 1; }", "{ lock(); x = 1; unlock(); }");
         let functions = if expected == "not all" { functions.into() } else { guarded };
         assert_eq!(about_races(&functions, &work), expected, "{work}");
+    }
+}
+
+/// A few values are tried on packed states, too, also where a step is made again by the other interpreter.
+#[test]
+fn few_values_are_tried_where_nothing_is_counted() {
+    let text = format!(
+        "{HEAD}#include <pthread.h>\n#include <stdlib.h>\nint x, y; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         void f(int r) {{ y = 1; if (r == 77777) x = 1; }}\n\
+         void *w(void *a) {{ pthread_mutex_lock(&m); int r = rand(); if (r >= 100) f(r); pthread_mutex_unlock(&m); return 0; }}\n\
+         int main(void) {{ pthread_t a; pthread_create(&a, 0, w, 0); pthread_join(a, 0); assert(x == 0); return 0; }}"
+    );
+    let folder = Folder::new();
+    let loaded = read_as(&[&folder.file("x.c", &text)], &Options::default()).expect("it is read");
+    let id = program_id("x.c", &loaded.source, &[], &[]);
+    for bound in [Bound::None, Bound::Preemptions] {
+        let plan = Plan { bound, ..Plan::default() };
+        let report = check(&loaded.program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be explored");
+        assert!(matches!(report.verdict, Verdict::Bug { .. }), "{bound:?}: {:?}", report.verdict);
     }
 }

@@ -24,7 +24,7 @@ use std::sync::OnceLock;
 #[derive(Debug)]
 pub struct Machine<'a> {
     limits: StepLimits<'a>,
-    source: Program,
+    pub(crate) source: Program,
     pub(crate) program: Compiled,
     /// Values that are alike.
     sorts: Option<Sorts>,

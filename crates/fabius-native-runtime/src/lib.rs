@@ -18,6 +18,7 @@ mod control;
 mod crew;
 mod delivery;
 mod descriptors;
+mod destructors;
 mod explore;
 mod fiber;
 mod frames;

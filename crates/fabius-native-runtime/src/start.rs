@@ -7,7 +7,9 @@ use crate::image::Image;
 use crate::real::next;
 use crate::rt::{Before, Rt, Settings};
 use crate::say::STDERR;
-use crate::{arena, descriptors, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks, watched};
+use crate::{
+    arena, descriptors, destructors, explore, fiber, heap, hooks, isolate, lifetime, rt, signals, stacks, watched,
+};
 use fabius_native_protocol::{
     ANSWER_AT, FD, Header, Isolation, POINTS_AT, REQUEST_AT, Request, SCHEDULE_AT, STATE_DONE, STATE_RUNS, What,
 };
@@ -67,7 +69,8 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         let shape = Box::leak(Box::new(Shape::learn()));
         let (keys, values) = hooks::keys::before();
         let early = &raw const hooks::process::EARLY;
-        let at_exit = (*early).clone();
+        let mut at_exit = destructors::of_the_program();
+        at_exit.extend_from_slice(&*early);
         let kept = heap::keep(request.heap as usize);
         // Who looks on by a debugger is not to see faults that are none.
         if matches!(request.what, What::Explore) && request.isolation == Isolation::Memory {

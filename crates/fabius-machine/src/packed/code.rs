@@ -5,6 +5,7 @@
 
 use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic, Stands};
 use crate::compile::Compiled;
+use fabius_lang::program::Program;
 
 /// An operand: two bits say what it is relative to (nothing, the locals of the running procedure, the thread's own variables).
 #[derive(Clone, Copy, Debug)]
@@ -230,7 +231,7 @@ pub(crate) struct PackedCode {
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 impl PackedCode {
-    pub(super) fn of(program: &Compiled) -> PackedCode {
+    pub(super) fn of(program: &Compiled, source: &Program) -> PackedCode {
         let code = &program.code;
         let temps = code.consts.len();
         let ahead = temps + code.temps as usize;
@@ -250,7 +251,10 @@ impl PackedCode {
         let mut begins = Vec::new();
         for (pc, instr) in code.instrs.iter().enumerate() {
             begins.push(ops.len() as u32);
-            ops.extend(op(*instr, &at, |stand| stand_of[stand as usize], code, pc));
+            let tries_few =
+                matches!(instr, Instr::Choose { .. }) && source.tried.keys().any(|(at, ..)| *at == code.infos[pc].at);
+            let op = op(*instr, &at, |stand| stand_of[stand as usize], code, pc);
+            ops.extend(if tries_few { Some(Op::Other) } else { op });
         }
         let guards: Vec<Guard> = code.guards.iter().map(|g| guard(program, g, &at, &begins)).collect();
         let sites = code.sites.iter().map(|s| Site {

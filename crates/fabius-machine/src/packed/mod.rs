@@ -59,7 +59,7 @@ impl Cursor {
 
 impl Machine<'_> {
     pub(crate) fn packed_code(&self) -> &PackedCode {
-        self.packing.code.get_or_init(|| PackedCode::of(&self.program))
+        self.packing.code.get_or_init(|| PackedCode::of(&self.program, &self.source))
     }
 
     /// How steps are made on the words of a cursor.

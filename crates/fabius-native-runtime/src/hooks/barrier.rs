@@ -77,8 +77,8 @@ extern "C-unwind" fn wait(barrier: usize, pc: usize) -> i32 {
         rt.clocks.acquire(me, barrier);
         for thread in waiting {
             super::cond::wake(thread);
-            // What the others brought is known to whoever leaves, and to nobody who comes later.
-            rt.clocks.learn(thread, me);
+            // What all brought is known to whoever leaves, and to nobody who comes later. What this thread does from here on is not.
+            rt.clocks.acquire(thread, barrier);
         }
         rt.clocks.forget(barrier);
         return libc::PTHREAD_BARRIER_SERIAL_THREAD;
