@@ -64,6 +64,10 @@ fn what_nothing_was_written_to_may_be_copied() {
     assert!(is_unknown(&said(head, "assert(make(3).x == 0);")));
     assert!(is_unknown(&said(head, "assert(first(make(3)) == 0);")));
     assert_eq!(said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[1] == 5);"), "verified");
+    let number = "unsigned char b[4] = {1, 2, 3, 4}; int i;";
+    assert_eq!(said("", &format!("{number} memcpy(&i, b, 4); assert(i == 0x04030201);")), "verified");
+    assert_eq!(said("", &format!("{number} memcpy(&i, b, sizeof i); assert(i == 0x04030202);")), "Assertion");
+    assert!(is_unknown(&said("", &format!("{number} memcpy(&i, b, 3); assert(i == 0x030201);"))));
     assert!(is_unknown(&said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[2] == 0);")));
     let grow = "int n = 2; int *p = malloc(n * sizeof(int)); p[0] = 1; p = realloc(p, 4 * sizeof(int)); p[3] = 2;";
     assert_eq!(said("", &format!("{grow} assert(p[0] == 1 && p[3] == 2);")), "verified");

@@ -108,7 +108,8 @@ pub fn wide_choice(program: &Program) -> Option<Span> {
 
 /// Whether a program has one thread only: nothing races then, whatever the values are.
 pub fn has_one_thread(program: &Program) -> bool {
-    !program.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..)))
+    let are_any = program.processes.iter().any(|process| process.count.is_none());
+    !are_any && !program.any_stmt(|s| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..)))
 }
 
 /// Whether nothing in a program waits or drops executions: with one thread none is stuck, and there is one for all values.

@@ -38,6 +38,17 @@ fn any_number_of_threads_is_decided() {
     expect(&fabius(&["examples/bluetooth_any_fixed.fab", "--instances", "add=2"]), 0, &["2 x add was explored"]);
 }
 
+/// Data races are bugs of C, also where threads are made by `fabius_spawn_any` alone.
+#[test]
+fn any_number_of_threads_of_c_race() {
+    let file = folder("decide_any_races").join("any.c");
+    let source = "#include <pthread.h>\n#include <fabius.h>\nint x; pthread_rwlock_t r = PTHREAD_RWLOCK_INITIALIZER;\n\
+                  void w(void) { pthread_rwlock_rdlock(&r); x = 1; pthread_rwlock_unlock(&r); }\n\
+                  int main(void) { fabius_spawn_any(w); return 0; }\n";
+    std::fs::write(&file, source).expect("it can be written");
+    expect(&fabius(&[&file.display().to_string()]), 1, &["data race"]);
+}
+
 /// What `init` waits for is asked of few rounds.
 #[test]
 fn what_a_proof_leaves_out_is_in_its_first_line() {

@@ -583,6 +583,13 @@ impl<'a> Lower<'a, '_> {
             for ty in [&to.ty, &from.ty] {
                 self.is_seen_as(ty, &CType::Void);
             }
+            let is_integer = matches!(to.at, At::Direct(_)) && matches!(to.ty.plain(), CType::Int { .. });
+            if name.ends_with("memcpy") && is_integer && value_of(&n) == self.types().size(&to.ty) {
+                // All of its bytes are written: what it was before does not matter, and need not have been written.
+                let zero = self.zero(span);
+                let zero = self.convert(zero, &to.ty, span)?;
+                self.store_scalar(&to, zero.parts[0].clone(), span)?;
+            }
             self.copy_bytes(&target, &source, &n, span)?;
             return Ok(Value::scalar(target, CType::Void.pointer()));
         }
