@@ -129,7 +129,11 @@ entries! {
     pthread_mutex_consistent: "rsi" => consistent;
 }
 
-extern "C-unwind" fn init(mutex: usize, attributes: usize, _: usize) -> i32 {
+extern "C-unwind" fn init(mutex: usize, attributes: usize, pc: usize) -> i32 {
+    if in_program() {
+        // Others may use it already, which is no use of this mutex.
+        point(Op::new("pthread_mutex_init", pc).on(mutex));
+    }
     // SAFETY: as the program calls it.
     unsafe { next!(fn pthread_mutex_init(usize, usize) -> i32)(mutex, attributes) }
 }

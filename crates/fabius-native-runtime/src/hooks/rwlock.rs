@@ -218,7 +218,10 @@ pub fn spin_is_free(lock: usize) -> bool {
     *spin(lock) == 1
 }
 
-extern "C-unwind" fn spin_init(lock: usize, shared: i32, _: usize) -> i32 {
+extern "C-unwind" fn spin_init(lock: usize, shared: i32, pc: usize) -> i32 {
+    if in_program() {
+        point(Op::new("pthread_spin_init", pc).on(lock));
+    }
     // SAFETY: as the program calls it.
     unsafe { next!(fn pthread_spin_init(usize, i32) -> i32)(lock, shared) }
 }

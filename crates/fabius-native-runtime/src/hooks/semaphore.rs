@@ -21,6 +21,7 @@ pub fn is_up(semaphore: usize) -> bool {
 const SIZE: usize = 32;
 
 entries! {
+    sem_init: "rcx" => init;
     sem_wait: "rsi" => wait;
     sem_trywait: "rsi" => trywait;
     sem_timedwait: "rdx" => timedwait;
@@ -33,6 +34,15 @@ fn error(number: i32) -> i32 {
     // SAFETY: the thread's own `errno`.
     unsafe { *libc::__errno_location() = number };
     -1
+}
+
+extern "C-unwind" fn init(semaphore: usize, shared: i32, value: u32, pc: usize) -> i32 {
+    if in_program() {
+        // Others may use it already: what they have posted is lost.
+        point(Op::new("sem_init", pc).on(semaphore));
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn sem_init(usize, i32, u32) -> i32)(semaphore, shared, value) }
 }
 
 fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {

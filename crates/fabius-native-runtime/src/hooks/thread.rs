@@ -89,7 +89,8 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
     if other == me {
         return Err(libc::EDEADLK);
     }
-    if rt().threads[other].detached {
+    // The first thread, whose end is that of the process: see `lifetime.rs`.
+    if other == 0 && rt().threads[other].detached {
         return Err(libc::EINVAL);
     }
     joins_once(other, pc);
@@ -109,8 +110,11 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
     Ok(rt.threads[other].result)
 }
 
-/// Ends the execution if somebody has joined the thread: it is not there any more.
+/// Ends the execution if somebody has joined or detached the thread: it may be there no more.
 fn joins_once(thread: usize, pc: usize) {
+    if rt().threads[thread].detached {
+        fail(BugKind::SyncMisuse, "a thread is joined that is detached", pc);
+    }
     if rt().threads[thread].joined {
         fail(BugKind::SyncMisuse, "a thread is joined that was joined before", pc);
     }
@@ -179,13 +183,17 @@ extern "C-unwind" fn clockjoin(
     give_result(join_here("pthread_clockjoin_np", thread, Some(super::time::deadline(until)), pc), result)
 }
 
-extern "C-unwind" fn detach(thread: usize, _: usize) -> i32 {
+extern "C-unwind" fn detach(thread: usize, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_detach(usize) -> i32)(thread) };
     }
     let Some(other) = number_of(thread) else { return libc::ESRCH };
+    point(Op::new("pthread_detach", pc).on(end_of(other as u32) as usize));
     let other = &mut rt().threads[other];
+    if other.joined {
+        fail(BugKind::SyncMisuse, "a thread is detached that was joined", pc);
+    }
     if std::mem::replace(&mut other.detached, true) { libc::EINVAL } else { 0 }
 }
 
