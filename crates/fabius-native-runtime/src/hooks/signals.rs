@@ -152,7 +152,16 @@ extern "C-unwind" fn sigpending_here(set: *mut u64, pc: usize) -> i32 {
 /// The point before a thread looks at its signals, or waits for one.
 fn asks(name: &'static str, pc: usize, wait: Wait, deadline: Option<u64>) -> Waited {
     rt().unannounced = true;
-    point(Op::new(name, pc).on(asked_of(rt().current)).when(wait).until(deadline))
+    let op = Op::new(name, pc).on(asked_of(rt().current)).when(wait).until(deadline);
+    if !matches!(wait, Wait::Signal(_)) {
+        return point(op);
+    }
+    super::cancel::is_cancelled_here();
+    let waited = point(op.or_cancelled());
+    if waited == Waited::Cancelled {
+        super::cancel::is_cancelled_here();
+    }
+    waited
 }
 
 /// Waits for a signal of the set, which runs no handler.
