@@ -1,12 +1,12 @@
 //! The search over packed states says what the search over whole states of the reference says: the same states, transitions
 //! and ends, bugs of the same kind, length and cost, with one worker and with two.
 
-use fabius_explore::search::{Cut, Monitor, Options, Outcome};
+use fabius_explore::search::{Cut, Monitor, Options, Outcome, Strategy};
 use fabius_explore::{flat, stateful};
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
 use fabius_semantics::Reference;
-use fabius_trace::{Bound, Points};
+use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::{Plan, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -124,6 +124,32 @@ fn outcomes_that_meet_are_counted_as_the_reference_counts_them() {
     let many = fabius_lang::compile(&choices(40), &Default::default()).expect("it compiles");
     let outcome = packed(&many, &options(true, 1));
     assert!(outcome.exhausted && outcome.levels[0].transitions > 1 << 39, "{:?} {:?}", outcome.levels, outcome.cut);
+}
+
+#[test]
+fn choices_before_the_first_step_meet_in_depth_as_they_do_in_breadth() {
+    let source = "var x: int;\nprocess p[2] { if * { let l: bool = *; } x = x + 1; }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("meet.fab", source, &[], &[]);
+    let states = |strategy| {
+        let plan = Plan { bound: Bound::None, strategy, symmetry: false, reduction: false, ..Plan::default() };
+        let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be explored");
+        assert_eq!(report.verdict, Verdict::Verified);
+        report.levels[0].states
+    };
+    assert_eq!(states(Strategy::DepthFirst), states(Strategy::Iterative));
+}
+
+#[test]
+fn alike_threads_are_told_by_the_state_and_not_by_the_last_step() {
+    let source = "var x: int;\nproc p() { x = x + 1; }\nprocess q[2] { p(); assert x != 2; }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("alike.fab", source, &[], &[]);
+    for reduction in [true, false] {
+        let plan = Plan { bound: Bound::None, reduction, ..Plan::default() };
+        let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be explored");
+        assert!(matches!(report.verdict, Verdict::Bug { .. }), "{:?}", report.verdict);
+    }
 }
 
 #[test]
