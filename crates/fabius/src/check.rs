@@ -57,16 +57,21 @@ impl Config {
 pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
     let at = std::panic::Location::caller();
     let found = Arc::new(AtomicBool::new(false));
-    let run = |config: &Config| {
+    let run = &|config: &Config, name: String| {
+        command::goes_on(name);
         let config = Config { cancel: Some(found.clone()), ..config.clone() };
-        let report = explore(&config, &test, at);
+        let report = explore_as(&config, &test, at);
         if report.is_bug() {
             found.store(true, Ordering::Relaxed);
         }
         report
     };
     std::thread::scope(|scope| {
-        let all: Vec<_> = configs.iter().map(|config| scope.spawn(|| run(config))).collect();
+        let begins = |config| {
+            let name = command::begin(config, at);
+            scope.spawn(move || run(config, name))
+        };
+        let all: Vec<_> = configs.iter().map(begins).collect();
         all.into_iter().map(|t| t.join().expect("a check that explores does not panic")).collect()
     })
 }
@@ -82,8 +87,13 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 }
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
+    command::begin(config, at);
+    explore_as(config, test, at)
+}
+
+/// Explores a check that has begun.
+fn explore_as(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     rt::capture_panics();
-    command::begin();
     if let Some(schedule) = command::asked_for(&command::name_of(config, at)) {
         return replay::report(config, test, &schedule, at);
     }

@@ -1,12 +1,15 @@
 //! How a failing execution is run again: what the variable `FABIUS_REPLAY` says, and the command that is printed.
 //!
-//! The variable names the check that the schedule is of: `NAME=SCHEDULE`, where the second check of a test is `NAME#2`. So other
+//! The variable names the check that the schedule is of: `NAME=SCHEDULE`, where the second check of a test, or the second at one
+//! place in threads without a name, is `NAME#2`. So other
 //! checks of the same process are made as always, whichever tests a runner runs. The command is the test binary itself: unlike a call of cargo it needs none of the
 //! flags, features and variables that it was built with.
 
 use crate::config::Config;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::panic::Location;
+use std::sync::{Mutex, PoisonError};
 
 const VARIABLE: &str = "FABIUS_REPLAY";
 
@@ -19,20 +22,44 @@ pub(crate) fn test_name() -> Option<String> {
 thread_local! {
     /// How many checks this thread has begun: a test may make several.
     static BEGUN: Cell<u32> = const { Cell::new(0) };
+    /// What the last of them is called.
+    static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// From here on the next check of the test is meant.
-pub(crate) fn begin() {
-    BEGUN.set(BEGUN.get() + 1);
+/// How many checks threads without a name have begun, by what these call themselves.
+static UNNAMED: Mutex<BTreeMap<String, u32>> = Mutex::new(BTreeMap::new());
+
+/// A check begins: what it is called. That is as the test, or as it calls itself, or its place, with its number if it is not the
+/// first one.
+pub(crate) fn begin(config: &Config, at: &Location<'_>) -> String {
+    let (name, number) = match test_name() {
+        Some(test) => (test, BEGUN.replace(BEGUN.get() + 1) + 1),
+        None => {
+            let name = by_itself(config, at);
+            let mut all = UNNAMED.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = all.entry(name.clone()).or_default();
+            *number += 1;
+            (name, *number)
+        }
+    };
+    let name = if number > 1 { format!("{name}#{number}") } else { name };
+    goes_on(name.clone());
+    name
 }
 
-/// What a check is called: as the test, with its number if it is not the first one, or as it calls itself, or by its place.
+/// From here on this thread makes the check of that name, which may have begun in another.
+pub(crate) fn goes_on(name: String) {
+    LAST.set(Some(name));
+}
+
+/// What a check calls itself.
+fn by_itself(config: &Config, at: &Location<'_>) -> String {
+    config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line()))
+}
+
+/// What the check is called that is made here. One that only replays has not begun.
 pub(crate) fn name_of(config: &Config, at: &Location<'_>) -> String {
-    match (test_name(), BEGUN.get()) {
-        (Some(test), 0 | 1) => test,
-        (Some(test), number) => format!("{test}#{number}"),
-        (None, _) => config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line())),
-    }
+    LAST.with_borrow(Option::clone).or_else(test_name).unwrap_or_else(|| by_itself(config, at))
 }
 
 /// The schedule that is to be run instead of this check, if one is.

@@ -101,17 +101,26 @@ const NO_BOUNDS: Bounds = Bounds {
     limits: Vec::new(),
 };
 
-/// Runs one schedule, as far as it can be; the test says what it looks at, and what was learnt of its loops.
+/// Runs one schedule; the test says what it looks at, and what was learnt of its loops. Where it does not fit, the execution
+/// goes on without preemptions: the search may have known a loop from another execution, so that time passed sooner in it.
 fn look_at(test: &Test<'_>, schedule: &[Turn]) {
     let mut log = StepLog::default();
-    let (start, turns) = split(schedule);
+    let (start, mut turns) = split(schedule);
     let Ok(mut execution) = test.initial(&mut Given(start.iter()), &mut log) else { return };
-    let mut turns = turns.iter();
-    while let Some(turn) = turns.next().cloned().or_else(|| next_without_preemption(execution.get())) {
+    loop {
+        let given = turns.split_first().filter(|(turn, _)| can_take(test, &execution, turn.task));
+        let (turn, rest) = match given {
+            Some((turn, rest)) => (turn.clone(), rest),
+            None => match next_without_preemption(execution.get()) {
+                Some(turn) => (turn, &[][..]),
+                None => return,
+            },
+        };
+        turns = rest;
         log.clear();
         let can = can_take(test, &execution, turn.task);
         if !can || test.step(&mut execution, turn.task, &mut Given(turn.choices.iter()), &mut log).is_err() {
-            break;
+            return;
         }
     }
 }

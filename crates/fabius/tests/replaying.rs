@@ -6,6 +6,7 @@ use fabius::sync::{Arc, Mutex};
 use fabius::{Config, Report, hint, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::time::Duration;
 
 fn lost_update() -> Report {
     Config::new().name("replaying").check(|| {
@@ -47,6 +48,27 @@ fn loses_an_update_in_its_second_check() {
     lost_update();
 }
 
+#[test]
+#[ignore = "run by another test"]
+fn loses_an_update_in_its_second_thread() {
+    for increments in 1..3 {
+        let check = move || {
+            fabius::check(|| {
+                let x = Arc::new(AtomicUsize::new(0));
+                let theirs = x.clone();
+                let other = thread::spawn(move || {
+                    for _ in 0..increments {
+                        theirs.fetch_add(1, SeqCst);
+                    }
+                });
+                other.join().unwrap();
+                assert!(x.load(SeqCst) < 2, "two increments");
+            })
+        };
+        std::thread::spawn(check).join().expect("the check");
+    }
+}
+
 fn text_of(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
@@ -81,6 +103,17 @@ fn the_command_is_for_the_check_of_a_test_that_failed() {
 }
 
 #[test]
+fn the_command_is_for_the_check_of_a_thread_without_a_name_that_failed() {
+    let text = text_of(this_program().args(["loses_an_update_in_its_second_thread", "--exact", "--ignored"]));
+    let command = text.lines().find_map(|line| line.strip_prefix("replay it: ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(command.contains("#2="), "{command}");
+    let again = text_of(Command::new("sh").args(["-c", command]).current_dir("/"));
+    for part in ["is not for `crates", "two increments", "found after 1 execution"] {
+        assert!(again.contains(part), "`{part}` is missing in\n{again}");
+    }
+}
+
+#[test]
 fn a_schedule_is_for_the_test_that_it_names() {
     // It fits no execution of the test that it names.
     let text = text_of(this_program().args(["--ignored"]).env("FABIUS_REPLAY", "loses_an_update=7"));
@@ -93,7 +126,11 @@ fn a_schedule_is_for_the_test_that_it_names() {
 
 /// What is printed of a test that fails shows the same failure again.
 fn is_replayed(test: impl Fn() + Sync, message: &str) {
-    let report = Config::new().explore(&test);
+    is_replayed_by(&Config::new(), test, message);
+}
+
+fn is_replayed_by(config: &Config, test: impl Fn() + Sync, message: &str) {
+    let report = config.explore(&test);
     let schedule = report.replay.clone().unwrap_or_else(|| panic!("no failure: {report}"));
     let again = catch_unwind(AssertUnwindSafe(|| fabius::replay(&schedule, &test)));
     let text = *again.expect_err("it fails again").downcast::<String>().unwrap();
@@ -151,6 +188,21 @@ fn what_is_learnt_of_a_loop_in_a_replay_does_not_hide_the_failure() {
         panic!("always");
     };
     is_replayed(test, "always");
+}
+
+#[test]
+fn a_schedule_fits_where_the_search_knew_a_loop_from_another_execution() {
+    let test = || {
+        let x = AtomicUsize::new(0);
+        let _other = thread::spawn(|| {
+            AtomicUsize::new(0).load(SeqCst);
+            thread::sleep(Duration::from_millis(2));
+        });
+        while x.load(SeqCst) == 0 {
+            hint::spin_loop();
+        }
+    };
+    is_replayed_by(&Config::new().random(100).max_steps(60), test, "livelock");
 }
 
 #[test]
