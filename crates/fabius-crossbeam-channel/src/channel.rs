@@ -7,8 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A channel.
 pub(crate) struct Channel<T> {
-    /// Orders what is done to it.
-    order: Resource<Nothing>,
+    /// Who receives comes after who has sent.
+    messages: Resource<Nothing>,
+    /// Who gets the place of a message that was received comes after who has received it, and who hands one over after who took it.
+    room: Resource<Nothing>,
+    /// Who finds that nobody is at the other end comes after who has left.
+    gone: Resource<Nothing>,
     state: Mutex<State<T>>,
 }
 
@@ -48,6 +52,8 @@ enum Entry<T> {
 
 pub(crate) struct State<T> {
     pub capacity: Option<usize>,
+    /// How many messages have got a place in the queue.
+    sent: usize,
     queue: VecDeque<Entry<T>>,
     pub senders: usize,
     pub receivers: usize,
@@ -122,6 +128,7 @@ impl<T> Channel<T> {
     pub fn new(capacity: Option<usize>) -> Channel<T> {
         let state = State {
             capacity,
+            sent: 0,
             queue: VecDeque::new(),
             senders: 1,
             receivers: 1,
@@ -130,7 +137,8 @@ impl<T> Channel<T> {
             places: Vec::new(),
             taken: Vec::new(),
         };
-        Channel { order: Resource::new(Nothing), state: Mutex::new(state) }
+        let [messages, room, gone] = [(); 3].map(|()| Resource::new(Nothing));
+        Channel { messages, room, gone, state: Mutex::new(state) }
     }
 
     /// The state, for what decides who can go on.
@@ -138,17 +146,61 @@ impl<T> Channel<T> {
         look(&lock(&self.state))
     }
 
-    /// There is one handle more, which orders nothing and is no operation.
-    pub fn grow(&self, change: impl FnOnce(&mut State<T>)) {
-        change(&mut lock(&self.state));
+    /// Changes the state as a part of the operation that was just done, or in a way that is none: a handle more. That orders
+    /// nothing.
+    pub fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
+        change(&mut lock(&self.state))
     }
 
-    /// Changes the state as a part of the operation that was just done.
-    pub fn change<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
+    /// The same for a selection, which comes after all that was sent and received, and before what is.
+    pub fn change_in_between<R>(&self, change: impl FnOnce(&mut State<T>) -> R) -> R {
         if fabius::extend::is_inside() {
-            self.order.orders();
+            self.messages.orders();
+            self.room.orders();
         }
-        change(&mut lock(&self.state))
+        self.change(change)
+    }
+
+    /// The operation has put a message where it belongs. It comes after no other message, but for who has made room for it.
+    pub fn has_sent(&self) {
+        if self.look(|state| state.capacity.is_some_and(|capacity| state.sent > capacity || capacity == 0)) {
+            self.room.comes_after();
+        }
+        self.messages.comes_before();
+    }
+
+    /// The operation has offered a message to who comes.
+    pub fn offers(&self) {
+        self.messages.comes_before();
+    }
+
+    /// It was taken.
+    pub fn was_taken(&self) {
+        self.room.comes_after();
+    }
+
+    /// The operation waits for a message that is handed over.
+    pub fn wants(&self) {
+        self.room.comes_before();
+    }
+
+    /// The operation has received a message.
+    pub fn has_received(&self) {
+        self.messages.comes_after();
+        self.room.comes_before();
+    }
+
+    /// A handle goes.
+    pub fn leaves(&self, change: impl FnOnce(&mut State<T>)) {
+        if fabius::extend::is_inside() {
+            self.gone.comes_before();
+        }
+        self.change(change);
+    }
+
+    /// The operation has found that nobody is at the other end.
+    pub fn nobody_is_there(&self) {
+        self.gone.comes_after();
     }
 }
 
@@ -173,7 +225,10 @@ impl<T> State<T> {
     /// Puts a message into its place. It comes back if nobody will receive it any more.
     pub fn fill(&mut self, place: Place<T>, message: T) -> Option<T> {
         match place {
-            Place::Queue => self.queue.push_back(Entry::Message(message)),
+            Place::Queue => {
+                self.sent += 1;
+                self.queue.push_back(Entry::Message(message));
+            }
             Place::Reserved(operation) => {
                 let mine = |entry: &&mut Entry<T>| matches!(entry, Entry::Reserved(of) if *of == operation);
                 match self.queue.iter_mut().find(mine) {
@@ -228,6 +283,7 @@ impl<T> State<T> {
     pub fn reserve(&mut self, operation: &Operation) {
         let place = match self.place(Some(&operation.token)) {
             Some(Place::Queue) => {
+                self.sent += 1;
                 self.queue.push_back(Entry::Reserved(operation.clone()));
                 Place::Reserved(operation.clone())
             }

@@ -42,9 +42,25 @@ impl<T> Channel<T> {
             return Err(RecvTimeoutError::Timeout);
         }
         match self.change(|state| state.message(None)) {
-            Some(Taken::Now(message)) => Ok(message),
-            _ => Err(RecvTimeoutError::Disconnected),
+            Some(Taken::Now(message)) => {
+                self.has_received();
+                Ok(message)
+            }
+            _ => {
+                self.nobody_is_there();
+                Err(RecvTimeoutError::Disconnected)
+            }
         }
+    }
+
+    /// A message that was promised, or is there.
+    fn gets(&self, taken: Taken<T>, at: At) -> T {
+        let message = match taken {
+            Taken::Now(message) => message,
+            Taken::Later(slot) => promised(&slot, at),
+        };
+        self.has_received();
+        message
     }
 
     /// Receives where there is no queue.
@@ -58,19 +74,25 @@ impl<T> Channel<T> {
                 Ok(None)
             }
             now => Ok(now),
-        })?;
+        });
         match now {
-            Some(Taken::Now(message)) => return Ok(message),
-            Some(Taken::Later(slot)) => return Ok(promised(&slot, at)),
-            None => {}
+            Ok(Some(taken)) => return Ok(self.gets(taken, at)),
+            Ok(None) => self.wants(),
+            Err(error) => {
+                self.nobody_is_there();
+                return Err(error);
+            }
         }
         let is_over = || is_full(&slot) || self.look(|state| state.senders == 0);
         let in_time = monitor::wait("received", at, is_over, until);
         let was_promised = self.change(|state| !state.withdraw(&slot));
         match take(&slot) {
-            Some(message) => Ok(message),
-            None if was_promised => Ok(promised(&slot, at)),
-            None if in_time => Err(RecvTimeoutError::Disconnected),
+            Some(message) => Ok(self.gets(Taken::Now(message), at)),
+            None if was_promised => Ok(self.gets(Taken::Later(slot), at)),
+            None if in_time => {
+                self.nobody_is_there();
+                Err(RecvTimeoutError::Disconnected)
+            }
             None => Err(RecvTimeoutError::Timeout),
         }
     }
@@ -79,9 +101,11 @@ impl<T> Channel<T> {
         monitor::wait("try_recv", at, || !self.look(State::is_coming), None);
         let (now, senders) = self.change(|state| (state.message(None), state.senders));
         match now {
-            Some(Taken::Now(message)) => Ok(message),
-            Some(Taken::Later(slot)) => Ok(promised(&slot, at)),
-            None if senders == 0 => Err(TryRecvError::Disconnected),
+            Some(taken) => Ok(self.gets(taken, at)),
+            None if senders == 0 => {
+                self.nobody_is_there();
+                Err(TryRecvError::Disconnected)
+            }
             None => Err(TryRecvError::Empty),
         }
     }
@@ -200,10 +224,12 @@ impl<T> Receiver<T> {
     /// Receives what a selection has got.
     pub(crate) fn receive_selected(&self, operation: &Operation, at: At) -> Result<T, RecvError> {
         match &self.0 {
-            Source::Channel(channel) => match channel.change(|state| state.aside(operation)) {
-                Some(Taken::Now(message)) => Ok(message),
-                Some(Taken::Later(slot)) => Ok(promised(&slot, at)),
-                None => Err(RecvError),
+            Source::Channel(channel) => match channel.change_in_between(|state| state.aside(operation)) {
+                Some(taken) => Ok(channel.gets(taken, at)),
+                None => {
+                    channel.nobody_is_there();
+                    Err(RecvError)
+                }
             },
             Source::Time(timer, make) => timer.fired().map(make).ok_or(RecvError),
             Source::Never => Err(RecvError),
@@ -226,7 +252,7 @@ impl<T> Handle for Receiver<T> {
 
     fn commit(&self, operation: &Operation) {
         match &self.0 {
-            Source::Channel(channel) => channel.change(|state| state.set_aside(operation)),
+            Source::Channel(channel) => channel.change_in_between(|state| state.set_aside(operation)),
             Source::Time(timer, _) => timer.set_aside(),
             Source::Never => {}
         }
@@ -234,13 +260,13 @@ impl<T> Handle for Receiver<T> {
 
     fn enter(&self, operation: &Operation) {
         if let Source::Channel(channel) = &self.0 {
-            channel.change(|state| state.wait_to_receive(operation));
+            channel.change_in_between(|state| state.wait_to_receive(operation));
         }
     }
 
     fn leave(&self, operation: &Operation) {
         if let Source::Channel(channel) = &self.0 {
-            channel.change(|state| state.leave(operation));
+            channel.change_in_between(|state| state.leave(operation));
         }
     }
 
@@ -253,7 +279,7 @@ impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Receiver<T> {
         Receiver(match &self.0 {
             Source::Channel(channel) => {
-                channel.grow(|state| state.receivers += 1);
+                channel.change(|state| state.receivers += 1);
                 Source::Channel(channel.clone())
             }
             Source::Time(timer, make) => Source::Time(timer.clone(), *make),
@@ -268,7 +294,7 @@ impl<T> Drop for Receiver<T> {
         if let Source::Channel(channel) = &self.0 {
             let mut left = Vec::new();
             monitor::finally("drop a receiver", Location::caller(), || {
-                channel.change(|state| {
+                channel.leaves(|state| {
                     state.receivers -= 1;
                     // As in crossbeam-channel, messages go with the last receiver.
                     if state.receivers == 0 {

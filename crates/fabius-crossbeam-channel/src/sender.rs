@@ -31,13 +31,18 @@ impl<T> Sender<T> {
         if !monitor::wait("send", at, is_ready, until) {
             return Err(SendTimeoutError::Timeout(message));
         }
-        channel.change(|state| match state.place(None) {
+        let sent = channel.change(|state| match state.place(None) {
             Some(place) if state.receivers > 0 => {
                 state.fill(place, message);
                 Ok(())
             }
             _ => Err(SendTimeoutError::Disconnected(message)),
-        })
+        });
+        match sent {
+            Ok(()) => channel.has_sent(),
+            Err(_) => channel.nobody_is_there(),
+        }
+        sent
     }
 
     /// Sends where there is no queue: offers the message, and waits until it is taken.
@@ -55,8 +60,19 @@ impl<T> Sender<T> {
             let offer = Arc::new(Mutex::new(Some(message)));
             state.offer(&offer);
             Ok(Some(offer))
-        })?;
-        let Some(offer) = offer else { return Ok(()) };
+        });
+        let offer = match offer {
+            Ok(Some(offer)) => offer,
+            Ok(None) => {
+                channel.has_sent();
+                return Ok(());
+            }
+            Err(error) => {
+                channel.nobody_is_there();
+                return Err(error);
+            }
+        };
+        channel.offers();
         let is_taken = || !is_full(&offer);
         let nobody_receives = |state: &State<T>| state.receivers == 0 && state.is_waiting(&offer);
         let in_time = monitor::wait("sent", at, || is_taken() || channel.look(nobody_receives), until);
@@ -66,8 +82,14 @@ impl<T> Sender<T> {
             monitor::wait("sent", at, is_taken, None);
         }
         match take(&offer) {
-            None => Ok(()),
-            Some(message) if in_time => Err(SendTimeoutError::Disconnected(message)),
+            None => {
+                channel.was_taken();
+                Ok(())
+            }
+            Some(message) if in_time => {
+                channel.nobody_is_there();
+                Err(SendTimeoutError::Disconnected(message))
+            }
             Some(message) => Err(SendTimeoutError::Timeout(message)),
         }
     }
@@ -76,7 +98,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         monitor::point("try_send", Location::caller());
-        self.0.change(|state| match state.receivers {
+        let sent = self.0.change(|state| match state.receivers {
             0 => Err(TrySendError::Disconnected(message)),
             _ => match state.place(None) {
                 Some(place) => {
@@ -85,7 +107,13 @@ impl<T> Sender<T> {
                 }
                 None => Err(TrySendError::Full(message)),
             },
-        })
+        });
+        match sent {
+            Ok(()) => self.0.has_sent(),
+            Err(TrySendError::Disconnected(_)) => self.0.nobody_is_there(),
+            Err(TrySendError::Full(_)) => {}
+        }
+        sent
     }
 
     /// As in crossbeam-channel: a scheduling point; waits for a place.
@@ -138,11 +166,14 @@ impl<T> Sender<T> {
     /// Sends what a selection has got a place for.
     pub(crate) fn send_selected(&self, message: T, operation: &Operation, at: At) -> Result<(), SendError<T>> {
         monitor::point("send", at);
-        let _nobody_receives = self.0.change(|state| match state.reserved(operation) {
+        let sent = self.0.change_in_between(|state| match state.reserved(operation) {
             Some(place) => Ok(state.fill(place, message)),
             None => Err(SendError(message)),
-        })?;
-        Ok(())
+        });
+        if sent.is_err() {
+            self.0.nobody_is_there();
+        }
+        sent.map(|_nobody_receives| ())
     }
 }
 
@@ -152,7 +183,7 @@ impl<T> Handle for Sender<T> {
     }
 
     fn commit(&self, operation: &Operation) {
-        self.0.change(|state| {
+        self.0.change_in_between(|state| {
             if state.receivers > 0 {
                 state.reserve(operation);
             }
@@ -160,11 +191,11 @@ impl<T> Handle for Sender<T> {
     }
 
     fn enter(&self, operation: &Operation) {
-        self.0.change(|state| state.wait_to_send(operation));
+        self.0.change_in_between(|state| state.wait_to_send(operation));
     }
 
     fn leave(&self, operation: &Operation) {
-        self.0.change(|state| state.leave(operation));
+        self.0.change_in_between(|state| state.leave(operation));
     }
 
     fn is_coming(&self) -> bool {
@@ -178,7 +209,7 @@ impl<T> Handle for Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        self.0.grow(|state| state.senders += 1);
+        self.0.change(|state| state.senders += 1);
         Sender(self.0.clone())
     }
 }
@@ -186,7 +217,7 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        monitor::finally("drop a sender", Location::caller(), || self.0.change(|state| state.senders -= 1));
+        monitor::finally("drop a sender", Location::caller(), || self.0.leaves(|state| state.senders -= 1));
     }
 }
 

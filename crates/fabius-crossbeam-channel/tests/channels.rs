@@ -427,3 +427,100 @@ fn a_clone_orders_nothing() {
     });
     assert!(report.to_string().contains("data race"), "{report}");
 }
+
+/// One thread writes and does something to a channel; the other reads if it finds by a flag that orders nothing that it has.
+fn orders(
+    channel: fn() -> (Sender<u32>, Receiver<u32>),
+    first: fn(&Sender<u32>, &Receiver<u32>),
+    second: fn(&Sender<u32>, &Receiver<u32>),
+) -> bool {
+    use fabius::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    let report = explore(move || {
+        let shared = std::sync::Arc::new((Cell(fabius::cell::UnsafeCell::new(0)), AtomicU32::new(0)));
+        let ((sender, receiver), theirs) = (channel(), shared.clone());
+        let ends = (sender.clone(), receiver.clone());
+        let other = thread::spawn(move || {
+            // SAFETY: accesses that race are found before they are made.
+            theirs.0.0.with_mut(|value| unsafe { *value = 1 });
+            first(&ends.0, &ends.1);
+            theirs.1.store(1, Relaxed);
+            ends
+        });
+        if shared.1.load(Relaxed) == 1 {
+            second(&sender, &receiver);
+            // SAFETY: as above.
+            shared.0.0.with(|value| unsafe { *value });
+        }
+        other.join().unwrap();
+    });
+    let kind = report.trace().map(|t| t.kind);
+    assert!(matches!(kind, None | Some(BugKind::DataRace)), "{report}");
+    kind.is_none()
+}
+
+#[test]
+fn a_look_that_finds_nothing_orders_nothing() {
+    for channel in [unbounded, || bounded(1), || bounded(0)] {
+        assert!(!orders(channel, |_, r| assert!(r.try_recv().is_err()), |_, r| assert!(r.try_recv().is_err())));
+    }
+    let full = |s: &Sender<u32>, _: &Receiver<u32>| assert!(s.try_send(1).is_err());
+    assert!(!orders(|| bounded(0), full, full));
+}
+
+#[test]
+fn a_message_comes_after_no_other_one() {
+    let sends = |s: &Sender<u32>, _: &Receiver<u32>| s.send(1).unwrap();
+    assert!(!orders(unbounded, sends, sends));
+    assert!(!orders(|| bounded(2), sends, sends));
+    assert!(orders(|| bounded(2), sends, |_, r| assert!(r.recv().is_ok())));
+    assert!(orders(|| bounded(2), sends, |_, r| assert!(r.try_recv().is_ok())));
+    assert!(orders(unbounded, sends, |_, r| assert!(r.recv_timeout(Duration::from_millis(1)).is_ok())));
+    assert!(orders(unbounded, sends, |_, r| select! { recv(r) -> message => assert!(message.is_ok()) }));
+}
+
+#[test]
+fn who_needs_the_place_of_a_message_comes_after_who_has_received_it() {
+    let fills = || {
+        let (sender, receiver) = bounded(1);
+        sender.send(1).unwrap();
+        (sender, receiver)
+    };
+    let receives = |_: &Sender<u32>, r: &Receiver<u32>| assert!(r.recv().is_ok());
+    assert!(orders(fills, receives, |s, _| s.send(1).unwrap()));
+    assert!(orders(fills, receives, |s, _| s.try_send(1).unwrap()));
+    assert!(!orders(|| bounded(1), |_, r| assert!(r.try_recv().is_err()), |s, _| s.send(1).unwrap()));
+}
+
+#[test]
+fn a_message_that_is_handed_over_orders_both() {
+    for who_writes in [0, 1] {
+        let report = explore(move || {
+            let cell = std::sync::Arc::new(Cell(fabius::cell::UnsafeCell::new(0)));
+            let ((sender, receiver), theirs) = (bounded(0), cell.clone());
+            let access = move |cell: &Cell, writes: bool| match writes {
+                // SAFETY: accesses that race are found before they are made.
+                true => cell.0.with_mut(|value| unsafe { *value = 1 }),
+                // SAFETY: as above.
+                false => assert!(cell.0.with(|value| unsafe { *value }) >= 0),
+            };
+            let other = thread::spawn(move || {
+                if who_writes == 0 {
+                    access(&theirs, true);
+                }
+                sender.send(()).unwrap();
+                if who_writes == 1 {
+                    access(&theirs, false);
+                }
+            });
+            if who_writes == 1 {
+                access(&cell, true);
+            }
+            receiver.recv().unwrap();
+            if who_writes == 0 {
+                access(&cell, false);
+            }
+            other.join().unwrap();
+        });
+        assert!(report.failure().is_none(), "{}", report.failure().unwrap());
+    }
+}

@@ -1,6 +1,7 @@
 //! The state of a primitive: each operation on it is one scheduling point, and accesses nothing else that others see.
 
 use fabius::extend::{self, Resource, is_inside};
+use std::cell::Cell;
 use std::panic::Location;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,7 +16,7 @@ pub(crate) trait State {
 
 /// Whether the execution has used it before.
 #[derive(Default)]
-struct Used(bool);
+struct Used(Cell<bool>);
 
 impl extend::State for Used {}
 
@@ -32,16 +33,16 @@ impl<S> std::panic::RefUnwindSafe for Monitor<S> {}
 impl<S: State> Monitor<S> {
     #[track_caller]
     pub const fn new(state: S) -> Monitor<S> {
-        Monitor { order: Resource::new(Used(false)), state: Mutex::new(state) }
+        Monitor { order: Resource::new(Used(Cell::new(false))), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn renewed(&self, used: &mut Used) -> MutexGuard<'_, S> {
+    fn renewed(&self, used: &Used) -> MutexGuard<'_, S> {
         let mut state = self.state();
-        if !std::mem::replace(&mut used.0, true) {
+        if !used.0.replace(true) {
             state.renew();
         }
         state
@@ -65,6 +66,38 @@ impl<S: State> Monitor<S> {
         self.order.attempt(name, at, |used| change(&mut self.renewed(used)))
     }
 
+    /// The same, but it says what it finds if it changes nothing; that orders nothing.
+    ///
+    /// # Errors
+    /// What `change` finds.
+    #[track_caller]
+    pub fn tries<R, E>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> Result<R, E>) -> Result<R, E> {
+        must_be_inside();
+        self.order.tries(name, at, |used| change(&mut self.renewed(used))).expect("inside of an execution")
+    }
+
+    /// What was just found comes after what made it so.
+    pub fn comes_after(&self) {
+        self.order.comes_after();
+    }
+
+    /// Looks at the state: a scheduling point, which orders nothing.
+    pub fn look<R>(&self, name: &'static str, at: At, look: impl FnOnce(&S) -> R) -> R {
+        match is_inside() {
+            true => self.order.look(name, at, |used| look(&self.renewed(used))).expect("inside of an execution"),
+            false => look(&self.state()),
+        }
+    }
+
+    /// Asks whether something has come to pass: a scheduling point, which comes after that if it has.
+    pub fn asks(&self, name: &'static str, at: At, ask: impl FnOnce(&S) -> bool) -> bool {
+        let has_come = self.look(name, at, ask);
+        if has_come && is_inside() {
+            self.comes_after();
+        }
+        has_come
+    }
+
     /// Waits as a thread does, not as a task, until this holds; then changes the state.
     #[track_caller]
     pub fn when<R>(
@@ -75,7 +108,7 @@ impl<S: State> Monitor<S> {
         change: impl FnOnce(&mut S) -> R,
     ) -> R {
         must_be_inside();
-        let ready = |used: &Used| !used.0 || ready(&self.state());
+        let ready = |used: &Used| !used.0.get() || ready(&self.state());
         let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used)));
         changed.expect("there is no limit of time")
     }

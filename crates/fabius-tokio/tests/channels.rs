@@ -363,3 +363,66 @@ fn a_limit_begins_when_it_is_waited_for() {
         assert_eq!(receives.await.unwrap(), (Some(1), Some(2)));
     });
 }
+
+/// One task writes, does this, and raises a flag that orders nothing; the other does that and reads if the flag is up.
+fn orders<C: Send + Sync + 'static>(channel: fn() -> C, first: fn(&C), second: fn(&C)) -> bool {
+    use fabius::cell::UnsafeCell;
+    use fabius::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    struct Shared<C>(UnsafeCell<u32>, AtomicU32, C);
+    // SAFETY: accesses that race are found before they are made.
+    unsafe impl<C: Sync> Sync for Shared<C> {}
+    let report = crate::common::explore(|| async move {
+        let shared = std::sync::Arc::new(Shared(UnsafeCell::new(0), AtomicU32::new(0), channel()));
+        let theirs = shared.clone();
+        let task = task::spawn(async move {
+            // SAFETY: as above.
+            theirs.0.with_mut(|value| unsafe { *value = 1 });
+            first(&theirs.2);
+            theirs.1.store(1, Relaxed);
+        });
+        if shared.1.load(Relaxed) == 1 {
+            second(&shared.2);
+            // SAFETY: as above.
+            shared.0.with(|value| unsafe { *value });
+        }
+        task.await.unwrap();
+    });
+    let kind = report.trace().map(|trace| trace.kind);
+    assert!(matches!(kind, None | Some(BugKind::DataRace)), "{report}");
+    kind.is_none()
+}
+
+#[test]
+fn what_only_looks_orders_nothing() {
+    let watch = || watch::channel(0).0;
+    assert!(!orders(watch, |sender| assert!(sender.is_closed()), |sender| assert_eq!(sender.receiver_count(), 0)));
+    let bounded = || mpsc::channel::<u32>(1);
+    assert!(!orders(bounded, |(_, receiver)| assert_eq!(receiver.len(), 0), |(s, _)| assert!(!s.is_closed())));
+    assert!(!orders(bounded, |(s, _)| assert_eq!(s.capacity(), 1), |(_, receiver)| assert!(!receiver.is_closed())));
+    let full = || {
+        let channel = mpsc::channel(1);
+        channel.0.try_send(1).unwrap();
+        channel
+    };
+    let fails = |(sender, _): &(mpsc::Sender<u32>, mpsc::Receiver<u32>)| assert!(sender.try_send(2).is_err());
+    assert!(!orders(full, fails, fails));
+    let one = || std::sync::Mutex::new(oneshot::channel::<u32>());
+    let finds_nothing = |ends: &std::sync::Mutex<(oneshot::Sender<u32>, oneshot::Receiver<u32>)>| {
+        assert!(ends.lock().unwrap().1.try_recv().is_err());
+    };
+    assert!(!orders(one, |ends| assert!(!ends.lock().unwrap().0.is_closed()), finds_nothing));
+    let all = || broadcast::channel::<u32>(1).0;
+    assert!(!orders(all, |sender| assert_eq!(sender.receiver_count(), 0), |sender| assert!(sender.is_empty())));
+}
+
+#[test]
+fn what_has_come_to_pass_comes_before_who_finds_it() {
+    let one = || std::sync::Mutex::new(oneshot::channel::<u32>());
+    assert!(orders(one, |ends| ends.lock().unwrap().1.close(), |ends| assert!(ends.lock().unwrap().0.is_closed())));
+    let queue = || std::sync::Mutex::new(mpsc::channel::<u32>(1));
+    assert!(orders(
+        queue,
+        |ends| ends.lock().unwrap().0.try_send(1).unwrap(),
+        |ends| assert_eq!(ends.lock().unwrap().1.try_recv(), Ok(1))
+    ));
+}

@@ -3,7 +3,7 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
-use crate::rt::{self, Edges, Holder, Inside, Op, Renew, Rt};
+use crate::rt::{self, Edges, Holder, Inside, Op, Refine, Renew, Rt};
 use crate::sync::Finally;
 use crate::time::Instant;
 use std::panic::Location;
@@ -76,6 +76,21 @@ pub fn catch<T>(body: impl FnOnce() -> T) -> std::thread::Result<T> {
     })
 }
 
+/// The running task leaves something, and somebody may see who drops it. From then on to drop its handle is an operation.
+pub fn leaves_a_result() {
+    rt::observe(Refine::RESULTS);
+}
+
+/// Whether there are such.
+pub fn results_matter() -> bool {
+    rt::with(|rt| rt.settings.refine.contains(Refine::RESULTS)) == Some(true)
+}
+
+/// Whether somebody may see who drops the payload of a panic: a message does not tell.
+pub fn tells(payload: &(dyn std::any::Any + Send)) -> bool {
+    !payload.is::<&'static str>() && !payload.is::<String>()
+}
+
 /// One of so many alternatives, decided by the search.
 pub fn choose(alternatives: usize) -> usize {
     rt::choose(u32::try_from(alternatives).unwrap_or(u32::MAX)) as usize
@@ -107,6 +122,16 @@ impl<S: State> Resource<S> {
     /// The operation that was just done, on another resource, comes between those on this one.
     pub fn orders(&self) {
         rt::comes_between(self.0.id());
+    }
+
+    /// The operation that was just done comes after those that come before others on this one, and before none.
+    pub fn comes_after(&self) {
+        rt::comes_after(self.0.id());
+    }
+
+    /// It comes before those on this one that come after others, and after none.
+    pub fn comes_before(&self) {
+        rt::comes_before(self.0.id());
     }
 
     fn write(&self, name: &'static str, at: &'static Location<'static>) -> Op {
@@ -169,6 +194,40 @@ impl<S: State> Resource<S> {
             None => rt::unchanged(),
         }
         result
+    }
+
+    /// Tries to change the state, and says what it finds if it does not; that orders nothing. Inside of an execution.
+    ///
+    /// # Errors
+    /// What `change` finds.
+    pub fn tries<R, E>(
+        &self,
+        name: &'static str,
+        at: &'static Location<'static>,
+        change: impl FnOnce(&mut S) -> Result<R, E>,
+    ) -> Option<Result<R, E>> {
+        rt::point(Op::write(name, self.0.id(), at).ordered());
+        let result = self.0.with(|state| change(&mut state.0));
+        match result {
+            Some(Ok(_)) => rt::comes_between(self.0.id()),
+            _ => rt::unchanged(),
+        }
+        result
+    }
+
+    /// Asks whether something has come to pass, which comes after that if it has, and else orders nothing. Inside of an
+    /// execution.
+    pub fn asks(
+        &self,
+        name: &'static str,
+        at: &'static Location<'static>,
+        ask: impl FnOnce(&S) -> bool,
+    ) -> Option<bool> {
+        let has_come = self.look(name, at, ask);
+        if has_come == Some(true) {
+            self.comes_after();
+        }
+        has_come
     }
 
     /// Looks at the state, which orders nothing. Inside of an execution.

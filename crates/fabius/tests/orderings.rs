@@ -329,3 +329,69 @@ fn an_access_to_a_cell_lasts_until_its_closure_ends() {
     judge("the closure has ended", false, accesses(true));
     judge("the closure has not ended", true, accesses(false));
 }
+
+/// What is found of a channel with a place for one message, or two, when others have done something to it before.
+#[test]
+fn sends_come_after_who_has_made_room_and_after_nobody_else() {
+    let after_a_flag = |first: fn(&mpsc::SyncSender<u32>), second: fn(&mpsc::SyncSender<u32>, &mpsc::Receiver<u32>)| {
+        move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let (sender, receiver) = mpsc::sync_channel(2);
+            let theirs = sender.clone();
+            let writer = thread::spawn(move || {
+                other.write();
+                first(&theirs);
+                other.flag.store(1, Relaxed);
+                std::mem::forget(theirs);
+            });
+            if mine.flag.load(Relaxed) == 1 {
+                second(&sender, &receiver);
+                mine.read();
+            }
+            writer.join().unwrap();
+        }
+    };
+    let sends = |sender: &mpsc::SyncSender<u32>, _: &_| sender.send(1).unwrap();
+    let tries = |sender: &mpsc::SyncSender<u32>, _: &_| sender.try_send(1).unwrap();
+    let receives = |_: &_, receiver: &mpsc::Receiver<u32>| assert!(receiver.recv().is_ok());
+    judge("send behind send", true, after_a_flag(|sender| sender.send(1).unwrap(), sends));
+    judge("try_send behind send", true, after_a_flag(|sender| sender.send(1).unwrap(), tries));
+    judge("recv behind send", false, after_a_flag(|sender| sender.send(1).unwrap(), receives));
+    let makes_room = |places: usize| {
+        move || {
+            let mine = Shared::new();
+            let other = mine.clone();
+            let (sender, receiver) = mpsc::sync_channel(places);
+            let reader = thread::spawn(move || {
+                other.write();
+                receiver.recv().unwrap();
+                receiver
+            });
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+            mine.read();
+            reader.join().unwrap();
+        }
+    };
+    judge("no place is needed", true, makes_room(2));
+    judge("a place that somebody has made", false, makes_room(1));
+}
+
+#[test]
+fn to_have_an_arc_alone_comes_after_the_drop_of_a_weak_reference() {
+    judge("get_mut", false, || {
+        let shared = Shared::new();
+        let theirs = shared.clone();
+        let mut alone = Arc::new(0);
+        let weak = Arc::downgrade(&alone);
+        let other = thread::spawn(move || {
+            theirs.write();
+            drop(weak);
+        });
+        if Arc::get_mut(&mut alone).is_some() {
+            shared.read();
+        }
+        other.join().unwrap();
+    });
+}

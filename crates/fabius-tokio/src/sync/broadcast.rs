@@ -138,13 +138,13 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn receiver_count(&self) -> usize {
-        self.0.change("receiver_count", Location::caller(), |channel| channel.receivers)
+        self.0.look("receiver_count", Location::caller(), |channel| channel.receivers)
     }
 
     /// As in tokio: a scheduling point. How many messages somebody has still to get.
     #[track_caller]
     pub fn len(&self) -> usize {
-        self.0.change("len", Location::caller(), |channel| channel.slots.iter().filter(|slot| slot.missing > 0).count())
+        self.0.look("len", Location::caller(), |channel| channel.slots.iter().filter(|slot| slot.missing > 0).count())
     }
 
     /// As in tokio: a scheduling point.
@@ -203,11 +203,15 @@ impl<T: Clone> Receiver<T> {
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         must_be_inside();
         let next = &mut self.next;
-        match self.channel.change("try_recv", Location::caller(), |channel| channel.receive(next)) {
+        let found = self.channel.tries("try_recv", Location::caller(), |channel| match channel.receive(next) {
+            Found::Empty => Err(TryRecvError::Empty),
+            found => Ok(found),
+        });
+        match found? {
             Found::Value(value) => Ok(Arc::unwrap_or_clone(value)),
             Found::Lagged(missed) => Err(TryRecvError::Lagged(missed)),
-            Found::Empty => Err(TryRecvError::Empty),
             Found::Closed => Err(TryRecvError::Closed),
+            Found::Empty => Err(TryRecvError::Empty),
         }
     }
 
@@ -231,7 +235,7 @@ impl<T> Receiver<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn len(&self) -> usize {
-        (self.channel.change("len", Location::caller(), |channel| channel.sent) - self.next) as usize
+        (self.channel.look("len", Location::caller(), |channel| channel.sent) - self.next) as usize
     }
 
     /// As in tokio: a scheduling point.

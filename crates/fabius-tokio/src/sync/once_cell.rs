@@ -89,13 +89,16 @@ impl<T> OnceCell<T> {
         if self.initialized() {
             return Err(SetError::AlreadyInitializedError(value));
         }
-        match self.right.change("set", at, |state| state.permits().try_take(1)) {
+        match self.right.tries("set", at, |state| state.permits().try_take(1)) {
             Ok(()) => {
                 self.put(Right(self, at), value);
                 Ok(())
             }
             Err(Refused::NoPermits) => Err(SetError::InitializingError(value)),
-            Err(Refused::Closed) => Err(SetError::AlreadyInitializedError(value)),
+            Err(Refused::Closed) => {
+                self.right.comes_after();
+                Err(SetError::AlreadyInitializedError(value))
+            }
         }
     }
 

@@ -119,7 +119,7 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.slot().change("is_closed", Location::caller(), |slot| slot.closed)
+        self.slot().asks("is_closed", Location::caller(), |slot| slot.closed)
     }
 }
 
@@ -139,12 +139,13 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let Some(slot) = &self.0 else { return Err(TryRecvError::Closed) };
-        let received = slot.change("try_recv", Location::caller(), |slot| match slot.value.take() {
+        let received = slot.tries("try_recv", Location::caller(), |slot| match slot.value.take() {
             Some(value) => Ok(value),
             None if slot.sent || slot.closed => Err(TryRecvError::Closed),
             None => Err(TryRecvError::Empty),
         });
         if !matches!(received, Err(TryRecvError::Empty)) {
+            slot.comes_after();
             self.0 = None;
         }
         received
@@ -160,7 +161,7 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn is_empty(&self) -> bool {
         let Some(slot) = &self.0 else { return true };
-        slot.change("is_empty", Location::caller(), |slot| slot.value.is_none())
+        slot.look("is_empty", Location::caller(), |slot| slot.value.is_none())
     }
 
     /// As in tokio.

@@ -88,7 +88,7 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn available_permits(&self) -> usize {
-        self.0.change("available_permits", Location::caller(), |state| state.permits.available())
+        self.0.look("available_permits", Location::caller(), |state| state.permits.available())
     }
 
     /// As in tokio: a scheduling point.
@@ -112,7 +112,7 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.change("is_closed", Location::caller(), |state| state.permits.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state| state.permits.is_closed())
     }
 
     fn give(&self, permits: usize, name: &'static str, at: At) {

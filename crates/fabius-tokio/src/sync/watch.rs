@@ -209,13 +209,13 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.receiver_count() == 0
+        self.0.versions.asks("is_closed", Location::caller(), |versions| versions.receivers == 0)
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn receiver_count(&self) -> usize {
-        self.0.versions.change("receiver_count", Location::caller(), |versions| versions.receivers)
+        self.0.versions.look("receiver_count", Location::caller(), |versions| versions.receivers)
     }
 
     /// As in tokio.
@@ -264,14 +264,17 @@ impl<T> Receiver<T> {
     /// If nobody sends any more.
     #[track_caller]
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        let now = self.shared.versions.change("has_changed", Location::caller(), |v| (v.senders, v.version));
+        let now = self.shared.versions.look("has_changed", Location::caller(), |v| (v.senders, v.version));
+        if now.0 == 0 || now.1 != self.seen {
+            self.shared.versions.comes_after();
+        }
         if now.0 == 0 { Err(RecvError(())) } else { Ok(now.1 != self.seen) }
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.shared.versions.change("is_closed", Location::caller(), |versions| versions.senders == 0)
+        self.shared.versions.asks("is_closed", Location::caller(), |versions| versions.senders == 0)
     }
 
     /// As in tokio.
@@ -282,7 +285,7 @@ impl<T> Receiver<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn mark_unchanged(&mut self) {
-        self.seen = self.shared.versions.change("mark_unchanged", Location::caller(), |versions| versions.version);
+        self.seen = self.shared.versions.look("mark_unchanged", Location::caller(), |versions| versions.version);
     }
 
     /// As in tokio. It may be cancelled, and no change is lost.

@@ -178,6 +178,16 @@ impl Clocks {
         self.tick(thread);
     }
 
+    /// An operation that others may come after, and that comes after none of them.
+    pub fn releases(&mut self, thread: usize, object: usize) {
+        self.goes_to(thread, Some(object));
+        let clock = self.clock(thread);
+        let object = entry(&mut self.objects, object);
+        join(&mut object.written, &clock);
+        join(&mut object.touched, &clock);
+        self.tick(thread);
+    }
+
     /// The stores of an atomic; if it holds another value than the newest, somebody who owns it has changed it.
     pub fn history(&mut self, atomic: usize, is_newest: impl Fn(&Word) -> bool, value: Word) -> &mut History {
         let history = &mut entry(&mut self.objects, atomic).history;
@@ -398,6 +408,15 @@ impl Clocks {
 /// The operation that was just done comes after what has changed an object, as one that reads it does.
 pub(crate) fn comes_after(object: u32) {
     also_edges(&Op::read("", object, Location::caller()));
+}
+
+/// Who looks at an object from here on comes after what the thread has done, and it comes after nobody.
+pub(crate) fn comes_before(object: u32) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.releases(rt.current, object as usize);
+        }
+    });
 }
 
 /// The operation that was just done has changed an object.

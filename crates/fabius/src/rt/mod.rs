@@ -52,7 +52,7 @@ mod watch;
 mod words;
 
 pub(crate) use clock::Did;
-pub(crate) use clocks::{Race, Touched, comes_after, comes_between};
+pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between};
 pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};

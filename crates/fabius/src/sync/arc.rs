@@ -31,6 +31,8 @@ pub struct Weak<T: ?Sized> {
 
 struct Shared {
     object: Object,
+    /// Who finds that there is no weak reference comes after who has dropped one.
+    weak: Object,
     /// Number among the values that are owned in this execution; 0 outside of one.
     owned: u64,
     /// Whether it is in [`RAW`].
@@ -41,7 +43,7 @@ impl Shared {
     #[track_caller]
     fn new(what: &'static str) -> Shared {
         let owned = crate::alloc::own(what, Location::caller());
-        Shared { object: Object::new(), owned, raw: AtomicBool::new(false) }
+        Shared { object: Object::new(), weak: Object::new(), owned, raw: AtomicBool::new(false) }
     }
 
     /// The value has a pointer that may come back.
@@ -68,10 +70,19 @@ impl Shared {
         rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
     }
 
-    /// There is one weak reference more, or fewer.
-    fn changes_weak_count(&self, name: &'static str) {
-        if rt::with(|rt| rt.settings.refine.contains(Refine::WEAK_COUNTS)) == Some(true) {
+    /// There is one weak reference more, or fewer. Says whether anybody asks how many there are.
+    fn changes_weak_count(&self, name: &'static str) -> bool {
+        let matters = rt::with(|rt| rt.settings.refine.contains(Refine::WEAK_COUNTS)) == Some(true);
+        if matters {
             rt::point(Op::write(name, self.object.id(), self.object.made).ordered());
+        }
+        matters
+    }
+
+    /// A weak reference is dropped.
+    fn one_weak_less(&self) {
+        if self.changes_weak_count("drop a weak reference") {
+            rt::comes_before(self.weak.id());
         }
     }
 
@@ -245,7 +256,11 @@ impl<T: ?Sized> Arc<T> {
         rt::observe(Refine::WEAK_COUNTS);
         this.shared.look("get_mut", true, at);
         this.shared.comes_after_drops(at);
-        Std::get_mut(&mut this.value)
+        let value = Std::get_mut(&mut this.value);
+        if value.is_some() && !rt::current().is_null() {
+            rt::comes_after(this.shared.weak.id());
+        }
+        value
     }
 
     /// As in std: a scheduling point.
@@ -356,14 +371,16 @@ impl<T: ?Sized> Weak<T> {
 
 impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Weak<T> {
-        self.shared.iter().for_each(|shared| shared.changes_weak_count("clone a weak reference"));
+        if let Some(shared) = &self.shared {
+            shared.changes_weak_count("clone a weak reference");
+        }
         Weak { value: self.value.clone(), shared: self.shared.clone() }
     }
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.shared.iter().for_each(|shared| shared.changes_weak_count("drop a weak reference"));
+        self.shared.iter().for_each(|shared| shared.one_weak_less());
     }
 }
 

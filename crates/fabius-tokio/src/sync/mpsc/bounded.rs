@@ -89,9 +89,12 @@ impl<T> Sender<T> {
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         must_be_inside();
         let mut value = Some(value);
-        let sent = self.0.change("try_send", Location::caller(), |state| {
+        let sent = self.0.tries("try_send", Location::caller(), |state| {
             state.places.try_take(1).map(|()| value.take().and_then(|value| state.push(value)))
         });
+        if matches!(sent, Err(Refused::Closed)) {
+            self.0.comes_after();
+        }
         match (sent, value) {
             (Ok(wake), _) => {
                 wake_all(wake);
@@ -121,7 +124,11 @@ impl<T> Sender<T> {
 
     pub(super) fn try_places(&self, count: usize, at: At) -> Result<(), Refused> {
         must_be_inside();
-        self.0.change("try_reserve", at, |state| state.places.try_take(count))
+        let taken = self.0.tries("try_reserve", at, |state| state.places.try_take(count));
+        if taken == Err(Refused::Closed) {
+            self.0.comes_after();
+        }
+        taken
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -172,13 +179,13 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.change("is_closed", Location::caller(), |state| state.places.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed())
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn capacity(&self) -> usize {
-        self.0.change("capacity", Location::caller(), |state| state.places.available())
+        self.0.look("capacity", Location::caller(), |state| state.places.available())
     }
 
     /// As in tokio.

@@ -23,7 +23,11 @@ fn poll_receive<T>(channel: &Channel<T>, most: usize, cx: &Context<'_>, at: At) 
 
 fn try_receive<T>(channel: &Channel<T>, at: At) -> Result<T, TryRecvError> {
     must_be_inside();
-    let (value, wake) = channel.change("try_recv", at, |state| state.pop())?;
+    let received = channel.tries("try_recv", at, |state| state.pop());
+    if matches!(received, Err(TryRecvError::Disconnected)) {
+        channel.comes_after();
+    }
+    let (value, wake) = received?;
     wake_all(wake);
     Ok(value)
 }
@@ -94,13 +98,13 @@ macro_rules! receiver {
             /// As in tokio: a scheduling point.
             #[track_caller]
             pub fn is_closed(&self) -> bool {
-                self.0.change("is_closed", Location::caller(), |state| state.places.is_closed() || state.senders == 0)
+                self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed() || state.senders == 0)
             }
 
             /// As in tokio: a scheduling point.
             #[track_caller]
             pub fn len(&self) -> usize {
-                self.0.change("len", Location::caller(), |state| state.queue.len())
+                self.0.look("len", Location::caller(), |state| state.queue.len())
             }
 
             /// As in tokio: a scheduling point.
@@ -138,7 +142,7 @@ impl<T> Receiver<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn capacity(&self) -> usize {
-        self.0.change("capacity", Location::caller(), |state| state.places.available())
+        self.0.look("capacity", Location::caller(), |state| state.places.available())
     }
 
     /// As in tokio.

@@ -44,7 +44,7 @@ impl<T> UnboundedSender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.change("is_closed", Location::caller(), |state| state.places.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed())
     }
 
     /// As in tokio.
