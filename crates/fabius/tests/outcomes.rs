@@ -98,6 +98,19 @@ fn one_thread_leads_each_round_of_a_barrier() {
 }
 
 #[test]
+fn any_thread_may_lead_a_round_of_a_barrier() {
+    outcomes(&[&[0, 1], &[1, 0]], || {
+        let barrier = Arc::new(Barrier::new(2));
+        let theirs = barrier.clone();
+        let first = thread::spawn(move || usize::from(theirs.wait().is_leader()));
+        // Until the other one has arrived.
+        thread::sleep(Duration::from_millis(1));
+        let last = usize::from(barrier.wait().is_leader());
+        vec![first.join().unwrap(), last]
+    });
+}
+
+#[test]
 fn virtual_time_passes_in_order() {
     outcomes(&[&[11, 10, 0]], || {
         let value = Arc::new(AtomicUsize::new(0));

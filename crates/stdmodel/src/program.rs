@@ -66,7 +66,7 @@ pub enum Op {
     DropSender(u8),
     /// Drops the receiver.
     DropReceiver(u8),
-    /// Waits at a barrier; logs whether it is the leader.
+    /// Waits at a barrier; logs whether it is the leader, which may be any of them.
     Barrier(u8),
     /// Waits for a token.
     Park,

@@ -39,8 +39,8 @@ pub enum Phase {
     Receiving,
     /// Has been handed a message.
     Given(u8),
-    /// Has arrived at a barrier; whether all have.
-    Arrived(bool),
+    /// Has arrived at a barrier; when all have, whether it leads.
+    Arrived(Option<u8>),
     /// Within the closure of a `Once`; whether its operation is done.
     Inside(bool),
     /// Polls a future; whether that has returned without a result.

@@ -52,6 +52,7 @@ impl Rules<'_> {
         }
         let mut after = match self.op(&state.threads[thread], thread) {
             Some(Op::NotifyOne(c)) => self.notify_one(state, thread, c),
+            Some(op @ Op::Barrier(b)) if self.is_last(state, thread, b) => self.meet(state, thread, op),
             Some(op) => {
                 let mut next = state.clone();
                 if self.act(&mut next, thread, op) { vec![next] } else { Vec::new() }
@@ -179,6 +180,31 @@ impl Rules<'_> {
         }
         after.iter_mut().for_each(|next| next.threads[thread].next());
         after
+    }
+
+    /// Whether all others have arrived at a barrier.
+    fn is_last(&self, state: &State, thread: usize, b: u8) -> bool {
+        let arrives = !matches!(state.threads[thread].phase, Phase::Arrived(_));
+        arrives && state.barriers[usize::from(b)] + 1 >= self.program.barriers[usize::from(b)]
+    }
+
+    /// The last one arrives at a barrier; std does not say who leads.
+    fn meet(&self, state: &State, thread: usize, op: Op) -> Vec<State> {
+        let waits =
+            |t: usize| state.threads[t].phase == Phase::Arrived(None) && self.op(&state.threads[t], t) == Some(op);
+        let all: Vec<usize> = (0..state.threads.len()).filter(|t| *t == thread || waits(*t)).collect();
+        let led_by = |leader: usize| {
+            let mut next = state.clone();
+            if let Op::Barrier(b) = op {
+                next.barriers[usize::from(b)] = 0;
+            }
+            for &other in all.iter().filter(|t| **t != thread) {
+                next.threads[other].phase = Phase::Arrived(Some((other == leader).into()));
+            }
+            next.done(thread, Some((thread == leader).into()));
+            next
+        };
+        all.iter().map(|leader| led_by(*leader)).collect()
     }
 
     /// Whether a receiver has to begin to wait, which is a step where somebody may look.
@@ -358,21 +384,11 @@ impl Rules<'_> {
                 state.done(t, None)
             }
             Op::Barrier(b) => match phase {
-                Phase::Arrived(all) => all && state.done(t, Some(0)),
+                Phase::Arrived(leads) => leads.is_some() && state.done(t, leads),
+                // When all have, there are several ways to go on: see `meet`.
                 _ => {
                     state.barriers[usize::from(b)] += 1;
-                    if state.barriers[usize::from(b)] < self.program.barriers[usize::from(b)] {
-                        return state.stay(t, Phase::Arrived(false));
-                    }
-                    state.barriers[usize::from(b)] = 0;
-                    for other in 0..state.threads.len() {
-                        if state.threads[other].phase == Phase::Arrived(false)
-                            && self.op(&state.threads[other], other) == Some(op)
-                        {
-                            state.threads[other].phase = Phase::Arrived(true);
-                        }
-                    }
-                    state.done(t, Some(1))
+                    state.stay(t, Phase::Arrived(None))
                 }
             },
             Op::Park | Op::ParkTimeout(_) => {

@@ -28,6 +28,8 @@ impl Refine {
     pub const WEAK_COUNTS: Refine = Refine(256);
     /// A handle is dropped: whether its thread has ended says who drops the result.
     pub const RESULTS: Refine = Refine(512);
+    /// It is asked who is told apart at a barrier.
+    pub const LEADERS: Refine = Refine(1024);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0

@@ -1,6 +1,6 @@
 //! Barriers.
 
-use crate::rt::{self, Inside, Op, Renew, Rt};
+use crate::rt::{self, Inside, Op, Refine, Renew, Rt};
 use std::fmt;
 use std::panic::Location;
 
@@ -11,15 +11,19 @@ pub struct Barrier {
     outside: std::sync::Barrier,
 }
 
-/// How many have arrived, in which round.
+/// How many have arrived in this round, and who of those before was told apart in each.
 struct Arrived {
     count: usize,
-    round: usize,
+    leaders: Vec<usize>,
+}
+
+impl Arrived {
+    const NOBODY: Arrived = Arrived { count: 0, leaders: Vec::new() };
 }
 
 impl Renew for Arrived {
     fn renew(&mut self) {
-        *self = Arrived { count: 0, round: 0 };
+        *self = Arrived::NOBODY;
     }
 }
 
@@ -28,8 +32,9 @@ impl Renew for Arrived {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// Whether this thread is the one that is told apart: the last to arrive.
+    /// Whether this thread is the one that is told apart. Std does not say which that is: the search tries all.
     pub fn is_leader(&self) -> bool {
+        rt::observe(Refine::LEADERS);
         self.0
     }
 }
@@ -42,14 +47,14 @@ struct Waiting<'a> {
 unsafe fn is_over(waiting: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `Waiting`.
     let waiting = unsafe { &*waiting.cast::<Waiting<'_>>() };
-    waiting.barrier.inside.peek(rt, |arrived| arrived.round != waiting.round).unwrap_or(false)
+    waiting.barrier.inside.peek(rt, |arrived| arrived.leaders.len() > waiting.round).unwrap_or(false)
 }
 
 impl Barrier {
     /// As in std.
     #[track_caller]
     pub const fn new(n: usize) -> Barrier {
-        let inside = Inside::new(Arrived { count: 0, round: 0 });
+        let inside = Inside::new(Arrived::NOBODY);
         Barrier { inside, size: n, outside: std::sync::Barrier::new(n) }
     }
 
@@ -61,22 +66,26 @@ impl Barrier {
         let size = self.size;
         let arrived = self.inside.with(|arrived| {
             arrived.count += 1;
-            let count = arrived.count;
-            if count >= size {
-                *arrived = Arrived { count: 0, round: arrived.round + 1 };
-            }
-            (count, arrived.round)
+            (arrived.count, arrived.leaders.len())
         });
-        let Some((count, round)) = arrived else { return BarrierWaitResult(self.outside.wait().is_leader()) };
-        if count >= size {
+        let Some((mine, round)) = arrived else { return BarrierWaitResult(self.outside.wait().is_leader()) };
+        if mine >= size {
             rt::note(|| "the last".into());
-            return BarrierWaitResult(true);
+            let matters = rt::with(|rt| rt.settings.refine.contains(Refine::LEADERS)) == Some(true);
+            // The first alternative is the last to arrive, as std has it today.
+            let leader = mine - if matters { rt::choose(mine as u32) as usize } else { 0 };
+            self.inside.with(|arrived| {
+                arrived.count = 0;
+                arrived.leaders.push(leader);
+            });
+            return BarrierWaitResult(leader == mine);
         }
-        rt::note(|| format!("{count} of {size}"));
+        rt::note(|| format!("{mine} of {size}"));
         let waiting = Waiting { barrier: self, round };
         rt::point(Op::local("wait for the others at a barrier", at).when(&waiting, is_over));
         rt::comes_after(self.inside.id());
-        BarrierWaitResult(false)
+        let leader = self.inside.with(|arrived| arrived.leaders.get(round).copied()).flatten();
+        BarrierWaitResult(leader == Some(mine))
     }
 }
 
