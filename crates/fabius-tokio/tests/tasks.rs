@@ -237,3 +237,26 @@ fn what_is_not_polled_shuts_nothing_down() {
         assert_eq!(tasks.join_next().await.unwrap().unwrap(), 7);
     });
 }
+
+#[test]
+fn who_drops_the_payload_of_a_panic_is_seen() {
+    use fabius::sync::{Arc, Mutex};
+    struct Locks(Arc<Mutex<u32>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    fails(BugKind::Deadlock, || async {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let task = task::spawn(async move {
+            fabius::sync::atomic::AtomicU32::new(0).load(fabius::sync::atomic::Ordering::SeqCst);
+            std::panic::resume_unwind(Box::new(Locks(theirs)));
+        });
+        let guard = lock.lock().unwrap();
+        // If the task has ended, what it has panicked with is dropped here.
+        drop::<task::JoinHandle<()>>(task);
+        drop(guard);
+    });
+}

@@ -69,11 +69,17 @@ struct Shared<T> {
     result: Option<Result<T, JoinError>>,
     waker: Option<Waker>,
     aborted: bool,
+    /// Whether nobody will ask for the result.
+    detached: bool,
     task: Option<Waker>,
 }
 
 /// A task that [`spawn`] has started; a future of its result. Dropping it leaves the task running.
-pub struct JoinHandle<T>(Arc<Mutex<Shared<T>>>);
+pub struct JoinHandle<T> {
+    shared: Arc<Mutex<Shared<T>>>,
+    /// Whether it has given the result away.
+    is_over: bool,
+}
 
 /// Why a task has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,7 +128,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let shared = Arc::new(Mutex::new(Shared { result: None, waker: None, aborted: false, task: None }));
+    let shared =
+        Arc::new(Mutex::new(Shared { result: None, waker: None, aborted: false, detached: false, task: None }));
     let theirs = shared.clone();
     let task = move || {
         let abortable = Abortable { future: Box::pin(future), shared: theirs.clone() };
@@ -132,22 +139,26 @@ where
             Err(_) => Err(JoinError::Panicked),
         };
         let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        shared.result = Some(result);
+        let mut result = Some(result);
+        if !shared.detached {
+            shared.result = result.take();
+        }
         let waker = shared.waker.take();
         drop(shared);
+        drop(result);
         if let Some(waker) = waker {
             waker.wake();
         }
     };
     drop(crate::thread::spawn_here(task, None));
-    JoinHandle(shared)
+    JoinHandle { shared, is_over: false }
 }
 
 impl<T> JoinHandle<T> {
     /// Asks the task to end at its next `await`.
     #[track_caller]
     pub fn abort(&self) {
-        let mut shared = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         shared.aborted = true;
         let task = shared.task.take();
         drop(shared);
@@ -159,21 +170,40 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner).result.is_some()
+        self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner).result.is_some()
     }
 }
 
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut shared = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let theirs = self.shared.clone();
+        let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         match shared.result.take() {
-            Some(result) => Poll::Ready(result),
+            Some(result) => {
+                drop(shared);
+                self.is_over = true;
+                Poll::Ready(result)
+            }
             None => {
                 shared.waker = Some(cx.waker().clone());
                 Poll::Pending
             }
+        }
+    }
+}
+
+impl<T> Drop for JoinHandle<T> {
+    /// Drops the result of the task, if it has ended and the result can tell: then a scheduling point. Otherwise the task does.
+    fn drop(&mut self) {
+        let goes_on = rt::with(|rt| !rt.abandoned) == Some(true);
+        if std::mem::needs_drop::<T>() && !self.is_over && goes_on {
+            let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            shared.detached = true;
+            let result = shared.result.take();
+            drop(shared);
+            drop(result);
         }
     }
 }

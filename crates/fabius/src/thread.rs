@@ -124,11 +124,11 @@ where
     unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
 }
 
-/// Whether somebody may see who drops the result: a message does not tell.
+/// Whether somebody may see who drops the result.
 fn tells<T>(result: &Result<T>) -> bool {
     match result {
         Ok(_) => std::mem::needs_drop::<T>(),
-        Err(payload) => !payload.is::<&'static str>() && !payload.is::<String>(),
+        Err(payload) => crate::extend::tells(payload.as_ref()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius::sync::{Arc, Mutex, RwLock};
-use fabius::{Config, Report, thread};
+use fabius::{BugKind, Config, Report, thread};
 
 /// An operation of the running thread alone: behind it, others may have gone on.
 fn own_operation() {
@@ -448,4 +448,27 @@ fn who_begins_to_wait_for_a_message_comes_after_nobody() {
         sends.join().unwrap();
         drops.join().unwrap();
     });
+}
+
+#[test]
+fn who_drops_the_result_of_a_future_is_seen() {
+    struct Locks(Arc<Mutex<u32>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+    let report = Config::new().explore(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        let task = fabius::future::spawn(async move {
+            AtomicUsize::new(0).load(SeqCst);
+            Locks(theirs)
+        });
+        let guard = lock.lock().unwrap();
+        // If the task has ended, its result is dropped here.
+        drop(task);
+        drop(guard);
+    });
+    assert_eq!(report.trace().map(|trace| trace.kind), Some(BugKind::Deadlock), "{report}");
 }

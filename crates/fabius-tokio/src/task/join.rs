@@ -63,7 +63,12 @@ where
         let result = match extend::catch(body) {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(JoinError::cancelled()),
-            Err(payload) => Err(JoinError::panicked(payload)),
+            Err(payload) => {
+                if extend::tells(payload.as_ref()) {
+                    extend::leaves_a_result();
+                }
+                Err(JoinError::panicked(payload))
+            }
         };
         Tasks::leave();
         theirs.leave(result);
@@ -116,7 +121,7 @@ impl<T> JoinHandle<T> {
 
 fn is_done(task: &Task, at: At) -> bool {
     // It tells that the task has ended, and that comes before.
-    task.progress.change("is_finished", at, |progress| progress.done) == Some(true)
+    task.progress.asks("is_finished", at, |progress| progress.done) == Some(true)
 }
 
 impl AbortHandle {
@@ -145,7 +150,8 @@ impl<T> Drop for JoinHandle<T> {
     #[track_caller]
     fn drop(&mut self) {
         // Who drops the result can be told only if something is done then.
-        if std::mem::needs_drop::<T>() && self.0.task.joined_by.load(Relaxed) == NOBODY && extend::is_inside() {
+        let may_tell = std::mem::needs_drop::<T>() || extend::results_matter();
+        if may_tell && self.0.task.joined_by.load(Relaxed) == NOBODY && extend::is_inside() {
             let packet = &*self.0;
             let taken = packet.task.progress.change("drop a handle", Location::caller(), |progress| {
                 progress.detached = true;
