@@ -179,6 +179,17 @@ impl Dispatcher {
         }
     }
 
+    /// Whether, after so many delays in a row, one more leads back to what was there before the first: all tasks that the scheduler
+    /// could pick have been passed over. Only known of threads.
+    pub fn has_passed_all(&self, delays: u32, view: &impl View) -> bool {
+        let all = match self {
+            Dispatcher::Threads(Queue::RoundRobin(q)) => q.pending().iter().filter(|t| view.ready(**t)).count(),
+            Dispatcher::Threads(q) => q.len(),
+            Dispatcher::Buffers(_) => return false,
+        };
+        delays as usize + 1 >= all
+    }
+
     /// Takes a task; returns its level.
     pub fn take(&mut self, pick: Pick, view: &impl View) -> u8 {
         match self {

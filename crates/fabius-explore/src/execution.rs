@@ -127,6 +127,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         (self.script, Spare(Some(self.spare)))
     }
 
+    /// Delays since the last step.
+    pub fn delays(&self) -> u32 {
+        self.spare.pending_delays
+    }
+
     /// Steps so far.
     pub fn steps(&self) -> u32 {
         self.spare.steps

@@ -601,6 +601,9 @@ impl<S: System + Sync> Search<'_, S> {
                 out.sort(items, bound);
             }
             self.context.moves(&run.node, moves);
+            if options.bound == Bound::Delays && self.context.system.announces() {
+                self.delay_in_no_circle(run, moves);
+            }
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
             if (takes_long || run.steps() % 256 == 255)
@@ -663,6 +666,14 @@ impl<S: System + Sync> Search<'_, S> {
             if !self.has_come_to_something_new(run, &mv, run.cost) {
                 return None;
             }
+        }
+    }
+
+    /// To pass on to all in a circle costs more and leads to what was there before. Of models, whose executions are counted as in the
+    /// paper, that is tried as well.
+    fn delay_in_no_circle(&self, run: &Execution<'_, '_, S>, moves: &mut Vec<Move>) {
+        if run.node.dispatcher.has_passed_all(run.delays(), &self.context.view(&run.node.state)) {
+            moves.retain(|mv| matches!(mv, Move::Run(_)));
         }
     }
 

@@ -230,3 +230,20 @@ fn walks_draw_each_thread_as_often() {
     let counts = counts.into_inner().unwrap();
     assert!(counts.as_flattened().iter().all(|count| (850..1150).contains(count)), "{counts:?}");
 }
+
+#[test]
+fn with_more_delays_than_any_execution_has_all_were_explored() {
+    let test = || {
+        let x = Arc::new(AtomicUsize::new(0));
+        let others: Vec<_> = (0..2).map(|_| x.clone()).map(|x| thread::spawn(move || x.fetch_add(1, SeqCst))).collect();
+        x.fetch_add(1, SeqCst);
+        let sum: usize = others.into_iter().map(|other| other.join().unwrap()).sum();
+        assert!(sum <= 3);
+    };
+    for config in [Config::new().delays(40), Config::new().delays_depth_first(40)] {
+        let report = config.explore(test);
+        assert!(report.to_string().contains("all were explored"), "{report}");
+    }
+    let report = Config::new().delays(1).explore(test);
+    assert!(!report.to_string().contains("all were explored"), "{report}");
+}
