@@ -1,5 +1,5 @@
 // What was posted before a semaphore is initialized is lost.
-// expect: bug deadlock 0
+// expect: bug deadlock 1
 #include <pthread.h>
 #include <semaphore.h>
 static sem_t semaphore;

@@ -1,5 +1,5 @@
-// A mutex that is initialized while another thread holds it excludes nobody.
-// expect: bug data_race 1
+// A mutex that is initialized while another thread holds it excludes nobody, and is not that one's to unlock.
+// expect: bug sync_misuse 2
 #include <pthread.h>
 static pthread_mutex_t mutex;
 static int x;
