@@ -33,7 +33,8 @@ pub struct Machine<'a> {
     ample: OnceLock<Option<Ample>>,
 }
 
-struct First;
+/// Chooses what comes first.
+pub(crate) struct First;
 
 impl Choose for First {
     fn choose(&mut self, _: u32) -> u32 {

@@ -353,3 +353,30 @@ impl Packed for Machine<'_> {
         (0..cursor.shape.units.len()).all(|index| self.may_stay(cursor, index))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::First;
+    use fabius_trace::Points;
+
+    /// Slots of five bits lie in two bytes, and in two runs of four; numbers make the shape change with the widest of them.
+    #[test]
+    fn from_state_to_state_a_cursor_reads_what_a_new_one_reads() {
+        let source = "var a: [0..30; 25]; var n: [int; 3]; process p[1] { a[0] = 1; }";
+        let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+        let machine = Machine::new(&program, Points::All);
+        let mut state = machine.initial(&mut First, &mut StepLog::default()).expect("there is a beginning");
+        let (mut packs, mut goes) = (machine.cursor(), machine.cursor());
+        let mut rng = fastrand::Rng::with_seed(5);
+        for _ in 0..2000 {
+            for _ in 0..rng.usize(1..4) {
+                let word = rng.usize(..28);
+                state.words[word] = if word < 25 { rng.i64(0..=30) } else { rng.i64(..) >> rng.u32(40..64) };
+            }
+            machine.pack(&state, &mut packs);
+            let packed = machine.packed(&packs).to_vec();
+            assert_eq!(machine.unpack(&packed, &mut goes).words, state.words);
+        }
+    }
+}

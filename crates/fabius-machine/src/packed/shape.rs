@@ -300,8 +300,8 @@ impl Shape {
     /// The same if there are the words of another state of the shape, which becomes this one: reads what differs.
     #[inline]
     pub(super) fn unpack_changes(&self, packed: &mut [u8], to: &[u8], words: &mut [i64]) {
-        // From behind: a slot that goes on in the next four bytes is whole when its first ones are there.
-        for (i, new) in to.chunks_exact(4).enumerate().rev() {
+        // A slot in two runs of four bytes is read behind the last of them that differs, when both are there.
+        for (i, new) in to.chunks_exact(4).enumerate() {
             let old = &mut packed[i * 4..][..4];
             let of = |bytes: &[u8]| u32::from_le_bytes(*bytes.first_chunk().expect("there are four bytes"));
             let mut differs = of(old) ^ of(new);
