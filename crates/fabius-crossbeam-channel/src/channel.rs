@@ -190,6 +190,13 @@ impl<T> Channel<T> {
         self.room.comes_before();
     }
 
+    /// All messages that are left have been taken, which nobody receives.
+    pub fn takes_all(&self) {
+        if fabius::extend::is_inside() {
+            self.messages.comes_after();
+        }
+    }
+
     /// A handle goes.
     pub fn leaves(&self, change: impl FnOnce(&mut State<T>)) {
         if fabius::extend::is_inside() {

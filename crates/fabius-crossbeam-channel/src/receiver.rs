@@ -57,7 +57,11 @@ impl<T> Channel<T> {
     fn gets(&self, taken: Taken<T>, at: At) -> T {
         let message = match taken {
             Taken::Now(message) => message,
-            Taken::Later(slot) => promised(&slot, at),
+            Taken::Later(slot) => {
+                // Who has been chosen to hand it over comes after that.
+                self.wants();
+                promised(&slot, at)
+            }
         };
         self.has_received();
         message
@@ -302,6 +306,9 @@ impl<T> Drop for Receiver<T> {
                     }
                 });
             });
+            if !left.is_empty() {
+                channel.takes_all();
+            }
             drop(left);
         }
     }

@@ -491,9 +491,37 @@ fn who_needs_the_place_of_a_message_comes_after_who_has_received_it() {
     assert!(!orders(|| bounded(1), |_, r| assert!(r.try_recv().is_err()), |s, _| s.send(1).unwrap()));
 }
 
+/// Writes when it is dropped.
+struct Writes(std::sync::Arc<Cell>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        // SAFETY: accesses that race are found before they are made.
+        self.0.0.with_mut(|value| unsafe { *value = 2 });
+    }
+}
+
+#[test]
+fn a_message_that_goes_with_its_receiver_has_been_sent_before() {
+    let report = explore(|| {
+        let cell = std::sync::Arc::new(Cell(fabius::cell::UnsafeCell::new(0)));
+        let (sender, receiver) = unbounded();
+        let other = thread::spawn(move || {
+            // SAFETY: accesses that race are found before they are made.
+            cell.0.with_mut(|value| unsafe { *value = 1 });
+            // Who cannot send keeps the message.
+            let _sent = sender.send(Writes(cell)).map_err(|error| std::mem::forget(error.0));
+        });
+        drop(receiver);
+        other.join().unwrap();
+    });
+    assert!(report.failure().is_none(), "{}", report.failure().unwrap());
+}
+
+/// Who sends, by a selection or not.
 #[test]
 fn a_message_that_is_handed_over_orders_both() {
-    for who_writes in [0, 1] {
+    for (who_writes, selects) in [(0, false), (1, false), (0, true), (1, true)] {
         let report = explore(move || {
             let cell = std::sync::Arc::new(Cell(fabius::cell::UnsafeCell::new(0)));
             let ((sender, receiver), theirs) = (bounded(0), cell.clone());
@@ -507,7 +535,10 @@ fn a_message_that_is_handed_over_orders_both() {
                 if who_writes == 0 {
                     access(&theirs, true);
                 }
-                sender.send(()).unwrap();
+                match selects {
+                    true => select! { send(sender, ()) -> sent => sent.unwrap() },
+                    false => sender.send(()).unwrap(),
+                }
                 if who_writes == 1 {
                     access(&theirs, false);
                 }

@@ -52,6 +52,11 @@ pub(crate) fn goes_on(name: String) {
     LAST.set(Some(name));
 }
 
+/// From here on this thread only replays, and makes no check.
+pub(crate) fn replays() {
+    LAST.take();
+}
+
 /// What a check calls itself.
 fn by_itself(config: &Config, at: &Location<'_>) -> String {
     config.name.clone().unwrap_or_else(|| format!("{}:{}", at.file(), at.line()))

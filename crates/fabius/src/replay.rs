@@ -1,6 +1,7 @@
 //! Runs one schedule of a test that somebody gives.
 
 use crate::answer;
+use crate::command;
 use crate::config::Config;
 use crate::report::Report;
 use crate::rerun::{Given, can_take, decode, next_without_preemption, rerun, split};
@@ -19,6 +20,7 @@ use std::time::Instant;
 /// If the execution fails, with the message of the failure; if the schedule cannot be read or does not fit the test.
 #[track_caller]
 pub fn replay<F: Fn() + Sync>(schedule: &str, test: F) -> Report {
+    command::replays();
     let report = report(&Config::default(), &test, schedule, Location::caller());
     match report.failure() {
         Some(text) => panic!("{text}"),

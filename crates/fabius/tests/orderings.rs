@@ -378,6 +378,56 @@ fn sends_come_after_who_has_made_room_and_after_nobody_else() {
     judge("a place that somebody has made", false, makes_room(1));
 }
 
+/// Writes when it is dropped.
+struct Writes(std::sync::Arc<Shared>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        self.0.write();
+    }
+}
+
+#[test]
+fn a_message_that_goes_with_its_receiver_has_been_sent_before() {
+    for places in [None, Some(1)] {
+        judge("drop of a receiver", false, || {
+            let shared = Shared::new();
+            let (bounded, unbounded) = (mpsc::sync_channel(1), mpsc::channel());
+            let other = thread::spawn(move || {
+                shared.write();
+                // Who cannot send keeps the message.
+                match places {
+                    Some(_) => bounded.0.send(Writes(shared)).map_err(std::mem::forget),
+                    None => unbounded.0.send(Writes(shared)).map_err(std::mem::forget),
+                }
+            });
+            match places {
+                Some(_) => drop(bounded.1),
+                None => drop(unbounded.1),
+            }
+            let _sent = other.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn who_hands_a_message_over_at_once_comes_after_who_waits_for_it() {
+    judge("try_send without places", false, || {
+        let shared = Shared::new();
+        let theirs = shared.clone();
+        let (sender, receiver) = mpsc::sync_channel(0);
+        let other = thread::spawn(move || {
+            theirs.write();
+            let _message: Result<u32, _> = receiver.recv();
+        });
+        if sender.try_send(1).is_ok() {
+            shared.read();
+        }
+        drop(sender);
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn to_have_an_arc_alone_comes_after_the_drop_of_a_weak_reference() {
     judge("get_mut", false, || {

@@ -111,6 +111,19 @@ fn any_thread_may_lead_a_round_of_a_barrier() {
 }
 
 #[test]
+fn any_thread_may_be_shown_as_the_leader() {
+    outcomes(&[&[0, 1], &[1, 0]], || {
+        let shown = |barrier: &Barrier| usize::from(format!("{:?}", barrier.wait()).contains("true"));
+        let barrier = Arc::new(Barrier::new(2));
+        let theirs = barrier.clone();
+        let first = thread::spawn(move || shown(&theirs));
+        thread::sleep(Duration::from_millis(1));
+        let last = shown(&barrier);
+        vec![first.join().unwrap(), last]
+    });
+}
+
+#[test]
 fn virtual_time_passes_in_order() {
     outcomes(&[&[11, 10, 0]], || {
         let value = Arc::new(AtomicUsize::new(0));

@@ -114,6 +114,17 @@ fn the_command_is_for_the_check_of_a_thread_without_a_name_that_failed() {
 }
 
 #[test]
+fn a_replay_has_no_name_of_a_check_before_it() {
+    let in_a_thread = || {
+        Config::new().name("before").explore(|| {});
+        std::panic::catch_unwind(|| fabius::replay("0", || panic!("it fails"))).err()
+    };
+    let failure = std::thread::spawn(in_a_thread).join().expect("the failure is caught").expect("it fails");
+    let text = failure.downcast_ref::<String>().expect("a text");
+    assert!(text.contains("it fails") && !text.contains("before="), "{text}");
+}
+
+#[test]
 fn a_schedule_is_for_the_test_that_it_names() {
     // It fits no execution of the test that it names.
     let text = text_of(this_program().args(["--ignored"]).env("FABIUS_REPLAY", "loses_an_update=7"));

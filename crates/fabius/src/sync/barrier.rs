@@ -28,7 +28,7 @@ impl Renew for Arrived {
 }
 
 /// [`std::sync::BarrierWaitResult`], which std does not let others make.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
@@ -36,6 +36,12 @@ impl BarrierWaitResult {
     pub fn is_leader(&self) -> bool {
         rt::observe(Refine::LEADERS);
         self.0
+    }
+}
+
+impl fmt::Debug for BarrierWaitResult {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BarrierWaitResult").field("is_leader", &self.is_leader()).finish()
     }
 }
 

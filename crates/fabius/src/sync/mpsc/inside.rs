@@ -146,7 +146,7 @@ impl<T> Inside<T> {
     fn push(&self, value: T) -> Result<u64, SendError<T>> {
         let pushed = self.with(|state| {
             state.push(value)?;
-            let had_place = state.capacity.is_none_or(|capacity| state.sent <= capacity.max(1) as u64);
+            let had_place = state.capacity.is_none_or(|capacity| state.sent <= capacity as u64);
             Ok((state.sent, had_place))
         });
         match &pushed {
@@ -198,8 +198,9 @@ impl<T> Receiver<T> {
         let id = channel.state.id();
         let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
         if waits {
-            // What `try_send` looks for. To wait orders nothing.
+            // What `try_send` looks for: who hands a message over comes after who waits for it.
             rt::part(Op::write("receive", id, at).ordered(), Refine::RECEIVERS);
+            rt::comes_before(channel.room.id());
         }
         channel.with(|state| state.receiving += 1);
         let timed_out = rt::point(Op::write("recv", id, at).ordered().when(channel, has_news::<T>).until(deadline));
@@ -252,6 +253,9 @@ impl<T> Drop for Receiver<T> {
             // A message that is handed over goes back to its sender.
             if state.capacity == Some(0) { VecDeque::new() } else { std::mem::take(&mut state.messages) }
         });
+        if !dropped.is_empty() {
+            rt::comes_after(channel.id());
+        }
         drop(dropped);
     }
 }
