@@ -8,6 +8,7 @@
 mod reduction;
 mod rows;
 mod store;
+mod zeros;
 
 use crate::node::{Context, Script, Stop};
 use crate::retrace::{self, Target};

@@ -1,5 +1,6 @@
 //! Memory for rows that one writes and others read: chunks that double in size, and are never moved.
 
+use super::zeros;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
@@ -44,7 +45,7 @@ impl Rows {
             }
         }
         let chunk = chunk_of(place);
-        self.chunks[chunk].get_or_init(|| zeros(chunk_end(chunk) - chunk_begin(chunk)));
+        self.chunks[chunk].get_or_init(|| zeros::units(chunk_end(chunk) - chunk_begin(chunk)));
         (place < 1 << bits).then_some(place)
     }
 
@@ -84,12 +85,4 @@ fn chunk_begin(chunk: usize) -> usize {
 
 fn chunk_end(chunk: usize) -> usize {
     1 << (FIRST_BITS as usize + chunk)
-}
-
-/// Units that are all 0.
-pub(super) fn zeros(count: usize) -> Box<[AtomicU32]> {
-    // Zeroed memory that nobody has touched takes no room yet.
-    let zeros: Box<[u32]> = vec![0; count].into();
-    // SAFETY: both types have the same size, alignment and bit validity, and the box is handed over.
-    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU32]) }
 }

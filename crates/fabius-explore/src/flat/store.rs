@@ -5,6 +5,7 @@
 //! never again after, so that whoever finds the number finds the row.
 
 use super::rows::Rows;
+use super::zeros::{slots, units};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{RwLock, RwLockReadGuard};
 
@@ -69,7 +70,7 @@ impl Store {
             table: RwLock::new(slots(FEWEST)),
             rows: (0..workers).map(|_| Rows::default()).collect(),
             owner_bits: workers.next_power_of_two().trailing_zeros(),
-            lengths: super::rows::zeros(KINDS),
+            lengths: units(KINDS),
             count: AtomicUsize::new(0),
         }
     }
@@ -151,11 +152,11 @@ impl Store {
         })
     }
 
-    /// Makes room for so many states more, with a quarter of the slots left free.
+    /// Makes room for so many states more.
     fn grow(&self, more: usize) {
         let mut table = self.table.write().expect("no worker has panicked");
         let mut size = table.len();
-        while (self.len() + more) * 4 > size * 3 {
+        while self.len() + more > most(size) {
             size *= 2;
         }
         if size == table.len() {
@@ -282,14 +283,16 @@ impl Writer<'_> {
         let workers = self.store.rows.len();
         loop {
             let table = self.store.table.read().expect("no worker has panicked");
-            // All of them together fill no more than a sixteenth in one go.
-            let room = table.len() / (16 * workers);
-            if (self.store.len() + room) * 4 <= table.len() * 3 && room > 0 {
+            // All of them together fill no more than a sixteenth in one go, and little when little is left.
+            let left = most(table.len()).saturating_sub(self.store.len()) / workers;
+            let room = left.min(table.len() / (16 * workers));
+            if room > table.len() / (1024 * workers) {
                 (self.table, self.room) = (Some(table), room);
                 return;
             }
+            let more = table.len() / 512;
             drop(table);
-            self.store.grow(room.max(16 * workers));
+            self.store.grow(more.max(16 * workers));
         }
     }
 }
@@ -322,11 +325,9 @@ fn move_slots(from: &[AtomicU64], to: &[AtomicU64]) {
     }
 }
 
-fn slots(count: usize) -> Box<[AtomicU64]> {
-    // Zeroed memory that nobody has touched takes no room yet.
-    let zeros: Box<[u64]> = vec![0; count].into();
-    // SAFETY: both types have the same size, alignment and bit validity, and the box is handed over.
-    unsafe { Box::from_raw(Box::into_raw(zeros) as *mut [AtomicU64]) }
+/// States that so many slots are for: where more are taken, it takes long to find one that is free.
+fn most(slots: usize) -> usize {
+    slots / 16 * 13
 }
 
 #[inline]

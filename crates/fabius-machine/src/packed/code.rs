@@ -3,12 +3,13 @@
 //! What does nothing is left out, and jumps are followed as far as they lead. What takes the interpreter of whole states is
 //! [`Op::Other`].
 
+use super::straight::straighten;
 use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic, Stands};
 use crate::compile::Compiled;
 use fabius_lang::program::Program;
 
 /// An operand: two bits say what it is relative to (nothing, the locals of the running procedure, the thread's own variables).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct At(u32);
 
 const BASE_SHIFT: u32 = 30;
@@ -22,6 +23,10 @@ impl At {
     #[inline(always)]
     pub(super) fn offset(self) -> usize {
         (self.0 & ((1 << BASE_SHIFT) - 1)) as usize
+    }
+
+    pub(super) fn constant(number: usize) -> At {
+        At(number as u32)
     }
 
     pub(super) fn plus(self, by: usize) -> At {
@@ -222,6 +227,9 @@ pub(crate) struct PackedCode {
     pub(super) places: Vec<Place>,
     /// For each of these, the locals that are dead there, with what they are then.
     pub(super) dead: Vec<Vec<(u32, i64)>>,
+    /// For each local of each procedure, whether it is what it begins as wherever a task may stand.
+    pub(super) idle: Vec<Vec<bool>>,
+    pub(super) consts: Vec<i64>,
     /// Words that are in front of the shared variables: constants and temporaries.
     pub(super) ahead: usize,
     pub(super) temps: usize,
@@ -233,7 +241,10 @@ pub(crate) const NOWHERE: u32 = u32::MAX;
 impl PackedCode {
     pub(super) fn of(program: &Compiled, source: &Program) -> PackedCode {
         let code = &program.code;
-        let temps = code.consts.len();
+        let mut consts = code.consts.clone();
+        // What comparisons result in.
+        consts.extend([0, 1].iter().filter(|c| !code.consts.contains(c)));
+        let temps = consts.len();
         let ahead = temps + code.temps as usize;
         let at = |arg: Arg| {
             let (base, offset) = match arg.area() {
@@ -269,10 +280,12 @@ impl PackedCode {
             }
             _ => Place { guard: Guard::Open, begin: begins[*pc as usize], number: None },
         });
-        let dead = stands.iter().flatten().map(|pc| dead(program, *pc as usize)).collect();
+        let dead: Vec<_> = stands.iter().flatten().map(|pc| dead(program, *pc as usize)).collect();
+        let idle = (0..source.procs.len()).map(|proc| idle(program, source, proc, &stands[proc])).collect();
         let (sites, places) = (sites.collect(), places.collect());
-        let mut packed = PackedCode { ops, guards, sites, stand_of, stands, places, dead, ahead, temps };
+        let mut packed = PackedCode { ops, guards, sites, stand_of, stands, places, dead, idle, consts, ahead, temps };
         packed.follow_jumps(&begins);
+        straighten(&mut packed, program);
         packed
     }
 
@@ -383,6 +396,25 @@ fn dead(program: &Compiled, pc: usize) -> Vec<(u32, i64)> {
     let initial = &program.locals[program.code.proc_of[pc] as usize].initial;
     let ranges = &program.code.dead[program.code.dead_at[pc] as usize];
     ranges.iter().flat_map(|(from, to)| *from..*to).map(|word| (word, initial[word as usize])).collect()
+}
+
+/// The locals of a procedure that are dead wherever it may rest, and are no parameters.
+fn idle(program: &Compiled, source: &Program, proc: usize, stands: &[u32]) -> Vec<bool> {
+    let calls = program.code.sites.iter().any(|site| site.caller == proc);
+    let params = source.procs[proc].locals[..source.procs[proc].params].iter();
+    let params: u64 = params.map(|local| crate::layout::words_of(source, &local.ty)).sum();
+    let mut idle: Vec<bool> = (0..program.locals[proc].words).map(|word| !calls && u64::from(word) >= params).collect();
+    let mut sets: Vec<u32> = stands.iter().map(|pc| program.code.dead_at[*pc as usize]).collect();
+    sets.sort_unstable();
+    sets.dedup();
+    for set in sets {
+        // Between those that are dead the others are not.
+        let dead = &program.code.dead[set as usize];
+        let begins = std::iter::once(0).chain(dead.iter().map(|(_, to)| *to as usize));
+        let ends = dead.iter().map(|(from, _)| *from as usize).chain([idle.len()]).collect::<Vec<_>>();
+        begins.zip(ends).for_each(|(from, to)| idle[from..to].fill(false));
+    }
+    idle
 }
 
 impl PackedCode {

@@ -9,6 +9,7 @@ pub(crate) mod packing;
 mod run;
 mod shape;
 mod slot;
+mod straight;
 
 use crate::ample::{Ample, Stand, place};
 use crate::state::{State, Task};
@@ -78,10 +79,11 @@ impl Machine<'_> {
     /// Writes what a step has changed into a copy of the bits; false if they do not fit.
     fn write_changes(&self, cursor: &mut Cursor) -> bool {
         let Cursor { shape, words, changes, packed, result, .. } = cursor;
-        let ahead = self.packed_code().ahead;
+        let code = self.packed_code();
+        let ahead = code.ahead;
         result.clear();
         result.extend_from_slice(packed);
-        let mut numbers = false;
+        let mut width_may_change = false;
         for (at, old) in changes {
             let at = *at as usize;
             if at >= shape.words || words[at] == *old {
@@ -90,19 +92,24 @@ impl Machine<'_> {
             if shape.collects && shape.identities[at - ahead] {
                 return false;
             }
-            match shape.small.get(shape.slot_of[at - ahead] as usize) {
-                Some(slot) => slot.set(words[at], result),
-                None => numbers = true,
+            let number = shape.slot_of[at - ahead] as usize;
+            let slot = &shape.slots[number];
+            let without_least = |word: i64| word.wrapping_sub(slot.lo);
+            if number < shape.first_number {
+                slot.set_small(words[at], result);
+            } else if shape.slack.allows(without_least(*old), without_least(words[at])) {
+                slot.set(words[at], result);
+            } else {
+                width_may_change = true;
             }
         }
-        if numbers {
-            let of_all = || shape.numbers.iter().map(|slot| words[slot.at as usize]);
-            if slot::width(of_all()) != shape.width {
-                return false;
-            }
-            shape.numbers.iter().zip(of_all()).for_each(|(slot, word)| slot.set_number(word, result));
+        if !width_may_change {
+            return true;
         }
-        true
+        let width = shape.width_of(words);
+        let other = || self.packing.shapes.of(&self.program, code, &shape.template, width);
+        let to = if width == shape.width { Some(&**shape) } else { shape.with(width, other) };
+        to.inspect(|to| to.pack(words, result)).is_some()
     }
 
     /// Packs `next`.
@@ -112,7 +119,7 @@ impl Machine<'_> {
         spare.clear();
         spare.resize(code.ahead, 0);
         let all_stand = shape::words_of(&self.program, code, next, spare);
-        let width = slot::width(shape::numbers_of(&self.program, next));
+        let width = shape::width_of(&self.program, code, next);
         match self.packing.shapes.of(&self.program, code, next, width).filter(|_| all_stand) {
             Some(shape) => shape.pack(spare, result),
             None => {
@@ -157,7 +164,7 @@ impl Packed for Machine<'_> {
     type Cursor = Cursor;
 
     fn cursor(&self) -> Cursor {
-        let mut words = self.program.code.consts.clone();
+        let mut words = self.packed_code().consts.clone();
         words.resize(self.packed_code().ahead, 0);
         Cursor {
             shape: Arc::default(),
@@ -355,28 +362,4 @@ impl Packed for Machine<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::system::First;
-    use fabius_trace::Points;
-
-    /// Slots of five bits lie in two bytes, and in two runs of four; numbers make the shape change with the widest of them.
-    #[test]
-    fn from_state_to_state_a_cursor_reads_what_a_new_one_reads() {
-        let source = "var a: [0..30; 25]; var n: [int; 3]; process p[1] { a[0] = 1; }";
-        let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
-        let machine = Machine::new(&program, Points::All);
-        let mut state = machine.initial(&mut First, &mut StepLog::default()).expect("there is a beginning");
-        let (mut packs, mut goes) = (machine.cursor(), machine.cursor());
-        let mut rng = fastrand::Rng::with_seed(5);
-        for _ in 0..2000 {
-            for _ in 0..rng.usize(1..4) {
-                let word = rng.usize(..28);
-                state.words[word] = if word < 25 { rng.i64(0..=30) } else { rng.i64(..) >> rng.u32(40..64) };
-            }
-            machine.pack(&state, &mut packs);
-            let packed = machine.packed(&packs).to_vec();
-            assert_eq!(machine.unpack(&packed, &mut goes).words, state.words);
-        }
-    }
-}
+mod tests;

@@ -1,18 +1,18 @@
 //! Shapes: everything of a state but its words and where its tasks stand.
 //!
 //! States of one shape have the same tasks with the same active procedures, the same heap objects, the same finished tasks that
-//! somebody knows. A step that is made on the packed form leaves the shape as it is. The width of numbers of any size is part
-//! of the shape, too: the least that holds all of a state, so that equal states have equal bytes.
+//! somebody knows. A step that is made on the packed form leaves the shape as it is, but for the width of numbers, which is
+//! a part of it: the least that holds all of a state, so that equal states have equal bytes.
 
 use super::code::{NOWHERE, PackedCode};
-use super::slot::{PADDING, Places, Slot, bits};
+use super::slot::{self, Field, PADDING, Places, Slack, Slot, WIDTHS, Width};
 use crate::compile::Compiled;
 use crate::layout::{Layout, ThreadMap};
 use crate::state::{HEADER, State};
 use fabius_explore::codec::put;
 use fabius_explore::system::TaskId;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Most shapes, and most slots of all of them together: states of further shapes are stored as they are.
 const MOST_SHAPES: usize = 4096;
@@ -62,16 +62,22 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Shape {
     pub(super) kind: u16,
-    pub(super) width: u8,
+    pub(super) width: Width,
+    /// What numbers may become without another one.
+    pub(super) slack: Slack,
+    /// The same with other widths, as far as they were asked for; `None`: there was no room.
+    siblings: [OnceLock<Option<Arc<Shape>>>; WIDTHS],
     pub(super) units: Vec<Unit>,
     /// For each task the sites of the calls that are under way, innermost first.
     pub(super) calls: Vec<Vec<u32>>,
     pub(super) objects: Vec<Place>,
-    pub(super) small: Vec<Slot>,
-    pub(super) numbers: Vec<Slot>,
-    /// For each bit of a packed state up to the numbers, the small slot that it is a part of.
-    small_at: Vec<u32>,
-    /// For each word from the shared variables on, its slot: small ones first.
+    /// The slots: first those of what has few values, then those of numbers.
+    pub(super) slots: Vec<Slot>,
+    pub(super) first_number: usize,
+    /// For each bit of a packed state, the slot that it is a part of; behind them for each byte, in slots of whole bytes.
+    slot_at_bit: Vec<u32>,
+    slot_at_byte: Vec<u32>,
+    /// For each word from the shared variables on, its slot.
     pub(super) slot_of: Vec<u32>,
     /// Words, with constants and temporaries.
     pub(super) words: usize,
@@ -110,7 +116,7 @@ struct Known {
 
 impl Shapes {
     /// The shape of a state with numbers of this width, if there is room for it.
-    pub(super) fn of(&self, program: &Compiled, code: &PackedCode, state: &State, width: u8) -> Option<Arc<Shape>> {
+    pub(super) fn of(&self, program: &Compiled, code: &PackedCode, state: &State, width: Width) -> Option<Arc<Shape>> {
         let mut key = vec![width];
         structure(state, &mut key);
         let mut known = self.known.lock().expect("no search has panicked");
@@ -173,21 +179,23 @@ pub(super) fn words_of(program: &Compiled, code: &PackedCode, state: &State, out
     all_stand
 }
 
-/// The words of a state that are numbers of any size.
-pub(super) fn numbers_of<'a>(program: &'a Compiled, state: &'a State) -> impl Iterator<Item = i64> + 'a {
-    let of = |layout: &'a Layout, words: &'a [i64]| {
-        let fields = layout.fields.iter().zip(words);
-        fields.filter(|((_, bits), _)| bits.is_none()).map(|(_, word)| *word)
-    };
+/// The width of the numbers of a state.
+pub(super) fn width_of(program: &Compiled, code: &PackedCode, state: &State) -> Width {
+    fn of<'a>(layout: &'a Layout, fixed: &'a [bool], words: &'a [i64]) -> impl Iterator<Item = i64> + 'a {
+        slot::fields(layout, fixed).zip(words).filter_map(|(field, word)| match field {
+            Field::Number(lo, _) => Some(word - lo),
+            Field::Small(..) => None,
+        })
+    }
     let frames = state.tasks.iter().flat_map(|task| state.frames(task));
-    let frames = frames.flat_map(move |(proc, _, base)| of(&program.locals[proc], &state.words[base..]));
-    let own = state.own.iter().flat_map(move |(_, words)| of(&program.own, words));
-    let heap = state.heap.iter().flat_map(move |o| of(&program.records[o.record as usize].0, &o.words));
-    of(&program.globals, &state.words).chain(frames).chain(own).chain(heap)
+    let frames = frames.flat_map(|(proc, _, base)| of(&program.locals[proc], &code.idle[proc], &state.words[base..]));
+    let own = state.own.iter().flat_map(|(_, words)| of(&program.own, &[], words));
+    let heap = state.heap.iter().flat_map(|o| of(&program.records[o.record as usize].0, &[], &o.words));
+    slot::width(of(&program.globals, &[], &state.words).chain(frames).chain(own).chain(heap))
 }
 
 impl Shape {
-    fn new(program: &Compiled, code: &PackedCode, state: &State, width: u8, kind: u16) -> Shape {
+    fn new(program: &Compiled, code: &PackedCode, state: &State, width: Width, kind: u16) -> Shape {
         let ahead = code.ahead;
         let mut template_words = vec![0; ahead];
         words_of(program, code, state, &mut template_words);
@@ -195,12 +203,15 @@ impl Shape {
         let mut shape = Shape {
             kind,
             width,
+            slack: Slack::of(width),
+            siblings: Default::default(),
             units: Vec::new(),
             calls: Vec::new(),
             objects: Vec::new(),
-            small: Vec::new(),
-            numbers: Vec::new(),
-            small_at: Vec::new(),
+            slots: Vec::new(),
+            first_number: 0,
+            slot_at_bit: Vec::new(),
+            slot_at_byte: Vec::new(),
             slot_of: vec![u32::MAX; words - ahead],
             words,
             bytes: 0,
@@ -214,12 +225,12 @@ impl Shape {
             template_words,
         };
         let mut places = Places::behind(KIND);
-        let mut numbers: Vec<usize> = Vec::new();
-        let mut lay = |shape: &mut Shape, places: &mut Places, layout: &Layout, first: usize| {
-            for (i, (lo, bits)) in layout.fields.iter().enumerate() {
-                match bits {
-                    Some(bits) => shape.small.push(places.small((first + i) as u32, *lo, *bits)),
-                    None => numbers.push(first + i),
+        let mut numbers: Vec<(u32, i64, Option<u32>)> = Vec::new();
+        let mut lay = |shape: &mut Shape, places: &mut Places, layout: &Layout, fixed: &[bool], first: usize| {
+            for (at, field) in (first as u32..).zip(slot::fields(layout, fixed)) {
+                match field {
+                    Field::Small(lo, bits) => shape.slots.push(places.slot(at, lo, bits)),
+                    Field::Number(lo, most) => numbers.push((at, lo, most)),
                 }
             }
             shape.handles.extend(layout.handles.iter().map(|word| first as u32 + word));
@@ -233,9 +244,9 @@ impl Shape {
         for (i, task) in state.tasks.iter().enumerate() {
             let proc = code_proc(state, task.frame);
             let bits = usize::BITS - (code.stands[proc].len().max(1) - 1).leading_zeros();
-            shape.small.push(places.small((stands + i) as u32, 0, bits));
+            shape.slots.push(places.slot((stands + i) as u32, 0, bits));
         }
-        lay(&mut shape, &mut places, &program.globals, ahead);
+        lay(&mut shape, &mut places, &program.globals, &[], ahead);
         for map in &program.globals.maps {
             (0..map.len).flat_map(|id| map.entry(id)).for_each(|word| shape.identities[word] = true);
         }
@@ -246,7 +257,7 @@ impl Shape {
         let own_words = program.own.words as usize;
         for (i, task) in state.tasks.iter().enumerate() {
             for (proc, _, base) in state.frames(task) {
-                lay(&mut shape, &mut places, &program.locals[proc], moved + base);
+                lay(&mut shape, &mut places, &program.locals[proc], &code.idle[proc], moved + base);
             }
             shape.calls.push(state.frames(task).filter_map(|(_, site, _)| site.map(|site| site as u32)).collect());
             shape.units.push(Unit {
@@ -261,20 +272,33 @@ impl Shape {
             });
         }
         for _ in &state.own {
-            lay(&mut shape, &mut places, &program.own, at);
+            lay(&mut shape, &mut places, &program.own, &[], at);
             at += own_words;
         }
         for object in &state.heap {
             shape.objects.push(Place { number: i64::from(object.number), first: at as u32 });
-            lay(&mut shape, &mut places, &program.records[object.record as usize].0, at);
+            lay(&mut shape, &mut places, &program.records[object.record as usize].0, &[], at);
             at += object.words.len();
         }
-        shape.small_at.resize(places.bytes() * 8, 0);
-        for (i, slot) in shape.small.iter().enumerate() {
-            shape.small_at[slot.bits()].fill(i as u32);
-        }
-        shape.numbers.extend(numbers.into_iter().map(|at| places.number(at as u32, bits(width))));
-        for (i, slot) in shape.small.iter().chain(&shape.numbers).enumerate() {
+        shape.first_number = shape.slots.len();
+        // Slots of whole bytes come last.
+        let mut number = |(at, lo, most): (u32, i64, Option<u32>)| match most {
+            Some(most) => places.slot(at, lo, most.min(slot::size(width))),
+            None => places.number(at, width),
+        };
+        let (whole, parts): (Vec<_>, Vec<_>) =
+            numbers.into_iter().partition(|(.., most)| most.unwrap_or(u32::MAX).min(slot::size(width)) >= 8);
+        shape.slots.extend(parts.into_iter().map(&mut number));
+        let bits = shape.slots.last().map_or(0, |slot| slot.bits().end).next_multiple_of(8);
+        shape.slots.extend(whole.into_iter().map(&mut number));
+        shape.slot_at_bit.resize(bits, 0);
+        shape.slot_at_byte.resize(places.bytes().saturating_sub(bits / 8), 0);
+        for (i, slot) in shape.slots.iter().enumerate() {
+            let range = slot.bits();
+            match range.start.checked_sub(bits) {
+                Some(start) => shape.slot_at_byte[start / 8..(range.end - bits) / 8].fill(i as u32),
+                None => shape.slot_at_bit[range].fill(i as u32),
+            }
             shape.slot_of[slot.at as usize - ahead] = i as u32;
         }
         shape.bytes = places.bytes().next_multiple_of(4);
@@ -286,15 +310,24 @@ impl Shape {
         out.clear();
         out.extend_from_slice(&self.kind.to_le_bytes());
         out.resize(self.bytes + PADDING, 0);
-        self.small.iter().for_each(|slot| slot.set(words[slot.at as usize], out));
-        self.numbers.iter().for_each(|slot| slot.set_number(words[slot.at as usize], out));
+        self.slots.iter().for_each(|slot| slot.set(words[slot.at as usize], out));
+    }
+
+    /// The width of the numbers among words.
+    pub(super) fn width_of(&self, words: &[i64]) -> Width {
+        let numbers = self.slots[self.first_number..].iter();
+        slot::width(numbers.map(|slot| words[slot.at as usize].wrapping_sub(slot.lo)))
+    }
+
+    /// The shape with another width, if there is room for it.
+    pub(super) fn with(&self, width: Width, make: impl FnOnce() -> Option<Arc<Shape>>) -> Option<&Shape> {
+        self.siblings[usize::from(width)].get_or_init(make).as_deref()
     }
 
     /// Reads all words that are not the same in every state of the shape.
     #[inline]
     pub(super) fn unpack(&self, packed: &[u8], words: &mut [i64]) {
-        self.small.iter().for_each(|slot| words[slot.at as usize] = slot.get(packed));
-        self.numbers.iter().for_each(|slot| words[slot.at as usize] = slot.get_number(packed));
+        self.slots.iter().for_each(|slot| words[slot.at as usize] = slot.get(packed));
     }
 
     /// The same if there are the words of another state of the shape, which becomes this one: reads what differs.
@@ -309,16 +342,12 @@ impl Shape {
             while differs != 0 {
                 let bit = i * 32 + differs.trailing_zeros() as usize;
                 differs &= differs - 1;
-                match self.small_at.get(bit) {
-                    Some(slot) => {
-                        let slot = &self.small[*slot as usize];
-                        words[slot.at as usize] = slot.get(packed);
-                    }
-                    None => {
-                        let slot = self.numbers[(bit / 8 - self.small_at.len() / 8) >> self.width];
-                        words[slot.at as usize] = slot.get_number(packed);
-                    }
-                }
+                let slot = match self.slot_at_bit.get(bit) {
+                    Some(slot) => *slot,
+                    None => self.slot_at_byte[(bit - self.slot_at_bit.len()) / 8],
+                };
+                let slot = self.slots[slot as usize];
+                words[slot.at as usize] = slot.get(packed);
             }
         }
     }

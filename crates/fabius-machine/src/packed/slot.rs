@@ -1,7 +1,40 @@
 //! Words as bits of a packed state.
+//!
+//! What has few values has a slot that holds all of them. The others are numbers: they have slots of as many bits as the largest
+//! of a state takes, of a few sizes.
+
+use crate::layout::Layout;
 
 /// Bytes behind the last slot that may be read and written along.
 pub(super) const PADDING: usize = 8;
+/// Sizes of slots for numbers.
+const SIZES: [u32; 6] = [3, 4, 8, 16, 32, 64];
+/// Bits of what has few values.
+const FEW: u32 = 5;
+/// Widths that there are.
+pub(super) const WIDTHS: usize = 2 * SIZES.len();
+
+/// The width of all numbers of a state: the number of a size, doubled, and one more if there are negative ones. Then slots hold
+/// all of them without their sign, see [`folded`].
+pub(super) type Width = u8;
+
+/// How a word is stored: what is stored is the word minus its least value.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Field {
+    /// In so many bits.
+    Small(i64, u32),
+    /// As a number, of so many bits at most if it is never negative.
+    Number(i64, Option<u32>),
+}
+
+/// How the words of a layout are stored. Some of them may always be what they begin as.
+pub(super) fn fields<'a>(layout: &'a Layout, fixed: &'a [bool]) -> impl Iterator<Item = Field> + 'a {
+    layout.fields.iter().enumerate().map(|(word, (lo, bits))| match bits {
+        _ if fixed.get(word) == Some(&true) => Field::Small(layout.initial[word], 0),
+        Some(bits) if *bits <= FEW => Field::Small(*lo, *bits),
+        bits => Field::Number(*lo, *bits),
+    })
+}
 
 /// Where a word is in a packed state.
 #[derive(Clone, Copy, Debug)]
@@ -9,10 +42,12 @@ pub(super) struct Slot {
     /// The word.
     pub(super) at: u32,
     byte: u32,
-    shift: u32,
+    shift: u8,
+    /// Whether what is stored is [`folded`].
+    folds: bool,
     mask: u64,
-    /// What is stored is the word minus this; for numbers of any size, see [`folded`].
-    lo: i64,
+    /// What is stored is the word minus this.
+    pub(super) lo: i64,
 }
 
 /// Gives slots their places, one behind the other.
@@ -27,20 +62,21 @@ impl Places {
         Places { bit: bytes * 8 }
     }
 
-    /// A slot of so many bits, at most 32.
-    pub(super) fn small(&mut self, at: u32, lo: i64, bits: u32) -> Slot {
-        let slot = Slot { at, byte: self.bit as u32 / 8, shift: self.bit as u32 % 8, mask: (1 << bits) - 1, lo };
+    /// A slot of so many bits; those of whole bytes begin with one, as all of more than 32 must.
+    pub(super) fn slot(&mut self, at: u32, lo: i64, bits: u32) -> Slot {
+        if bits >= 8 {
+            self.bit = self.bit.next_multiple_of(8);
+        }
+        let mask = mask(bits);
+        let (byte, shift) = (self.bit as u32 / 8, (self.bit % 8) as u8);
         self.bit += bits as usize;
-        slot
+        Slot { at, byte, shift, folds: false, mask, lo }
     }
 
-    /// A slot of whole bytes.
-    pub(super) fn number(&mut self, at: u32, bits: u32) -> Slot {
-        self.bit = self.bit.next_multiple_of(8);
-        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
-        let slot = Slot { at, byte: self.bit as u32 / 8, shift: 0, mask, lo: 0 };
-        self.bit += bits as usize;
-        slot
+    /// A slot for a number of no fixed range.
+    pub(super) fn number(&mut self, at: u32, width: Width) -> Slot {
+        let slot = self.slot(at, 0, size(width));
+        Slot { folds: has_negative(width), ..slot }
     }
 
     /// Where the last one ends.
@@ -52,48 +88,40 @@ impl Places {
 impl Slot {
     /// The bits that it is.
     pub(super) fn bits(self) -> std::ops::Range<usize> {
-        let begin = (self.byte * 8 + self.shift) as usize;
+        let begin = (self.byte * 8) as usize + usize::from(self.shift);
         begin..begin + self.mask.count_ones() as usize
     }
 
+    /// The word.
     #[inline(always)]
-    fn raw(self, packed: &[u8]) -> u64 {
+    pub(super) fn get(self, packed: &[u8]) -> i64 {
         let eight = packed[self.byte as usize..].first_chunk().expect("there are bytes behind the last slot");
-        u64::from_le_bytes(*eight) >> self.shift & self.mask
+        let raw = u64::from_le_bytes(*eight) >> self.shift & self.mask;
+        if self.folds { (raw >> 1) as i64 ^ -((raw & 1) as i64) } else { raw as i64 + self.lo }
+    }
+
+    /// Sets the word.
+    #[inline(always)]
+    pub(super) fn set(self, word: i64, packed: &mut [u8]) {
+        if self.folds {
+            self.set_raw(folded(word), packed);
+        } else {
+            self.set_small(word, packed);
+        }
+    }
+
+    /// Sets a word of few values.
+    #[inline(always)]
+    pub(super) fn set_small(self, word: i64, packed: &mut [u8]) {
+        self.set_raw(word.wrapping_sub(self.lo) as u64, packed);
     }
 
     #[inline(always)]
     fn set_raw(self, raw: u64, packed: &mut [u8]) {
+        debug_assert!(raw <= self.mask, "the word fits");
         let eight = packed[self.byte as usize..].first_chunk_mut().expect("there are bytes behind the last slot");
         let old = u64::from_le_bytes(*eight);
         *eight = (old & !(self.mask << self.shift) | raw << self.shift).to_le_bytes();
-    }
-
-    /// The word of a small slot.
-    #[inline(always)]
-    pub(super) fn get(self, packed: &[u8]) -> i64 {
-        self.raw(packed) as i64 + self.lo
-    }
-
-    /// Sets the word of a small slot.
-    #[inline(always)]
-    pub(super) fn set(self, word: i64, packed: &mut [u8]) {
-        let raw = (word - self.lo) as u64;
-        debug_assert!(raw <= self.mask, "the word is in the range of its type");
-        self.set_raw(raw, packed);
-    }
-
-    /// The word of a slot for numbers.
-    #[inline(always)]
-    pub(super) fn get_number(self, packed: &[u8]) -> i64 {
-        let raw = self.raw(packed);
-        (raw >> 1) as i64 ^ -((raw & 1) as i64)
-    }
-
-    /// Sets the word of a slot for numbers, which is wide enough.
-    #[inline(always)]
-    pub(super) fn set_number(self, word: i64, packed: &mut [u8]) {
-        self.set_raw(folded(word), packed);
     }
 }
 
@@ -103,20 +131,49 @@ fn folded(word: i64) -> u64 {
     ((word << 1) ^ (word >> 63)) as u64
 }
 
-/// The least of the widths that holds all the numbers.
-pub(super) fn width(words: impl Iterator<Item = i64>) -> u8 {
-    let all = words.fold(0, |all, word| all | folded(word));
-    match 64 - all.leading_zeros() {
-        0..=8 => 0,
-        9..=16 => 1,
-        17..=32 => 2,
-        _ => 3,
-    }
+fn mask(bits: u32) -> u64 {
+    if bits == 64 { u64::MAX } else { (1 << bits) - 1 }
 }
 
-/// Bits of a width.
-pub(super) fn bits(width: u8) -> u32 {
-    8 << width
+/// The least width that holds all the numbers, each without its least value.
+pub(super) fn width(words: impl Iterator<Item = i64>) -> Width {
+    let (plain, folds) = words.fold((0, 0), |(plain, folds), word| (plain | word as u64, folds | folded(word)));
+    let is_negative = plain >> 63 != 0;
+    let bits = 64 - if is_negative { folds } else { plain }.leading_zeros();
+    let size = SIZES.iter().position(|size| *size >= bits).expect("the last one holds all");
+    2 * size as u8 + u8::from(is_negative)
+}
+
+/// Bits of a slot for numbers.
+pub(super) fn size(width: Width) -> u32 {
+    SIZES[usize::from(width / 2)]
+}
+
+fn has_negative(width: Width) -> bool {
+    width % 2 != 0
+}
+
+/// What a number may become without another width for all, whatever the others are.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Slack {
+    /// The largest that takes no width of its own, and the largest that there may be.
+    low: u64,
+    high: u64,
+}
+
+impl Slack {
+    pub(super) fn of(width: Width) -> Slack {
+        let sign = u32::from(has_negative(width));
+        let below = usize::from(width / 2).checked_sub(1).map_or(size(width), |below| SIZES[below]);
+        Slack { low: mask(below - sign), high: mask(size(width) - sign) }
+    }
+
+    /// Whether the width stays, if a number becomes another one.
+    #[inline(always)]
+    pub(super) fn allows(self, old: i64, new: i64) -> bool {
+        let (old, new) = (old as u64, new as u64);
+        new <= self.high && (old <= self.low || old <= self.high && new > self.low)
+    }
 }
 
 #[cfg(test)]
@@ -126,32 +183,43 @@ mod tests {
     #[test]
     fn words_come_back_and_disturb_nobody() {
         let mut rng = fastrand::Rng::with_seed(3);
-        for _ in 0..200 {
-            let mut places = Places::behind(2);
-            let small: Vec<(Slot, u32)> = (0..rng.u32(1..20))
-                .map(|at| {
-                    let bits = rng.u32(0..=8);
-                    (places.small(at, -3, bits), bits)
-                })
-                .collect();
-            let wide = rng.u8(0..4);
-            let numbers: Vec<Slot> = (0..rng.u32(0..4)).map(|at| places.number(at, bits(wide))).collect();
-            let mut packed = vec![0; places.bytes() + PADDING];
-            let mut words = vec![-3; small.len()];
-            let mut others = vec![0; numbers.len()];
-            for _ in 0..50 {
-                let i = rng.usize(..small.len());
-                words[i] = rng.i64(0..1 << small[i].1) - 3;
-                small[i].0.set(words[i], &mut packed);
-                if !numbers.is_empty() {
-                    let i = rng.usize(..numbers.len());
-                    others[i] = rng.i64(..) >> (64 - bits(wide));
-                    numbers[i].set_number(others[i], &mut packed);
-                }
-                assert!(small.iter().zip(&words).all(|((slot, _), word)| slot.get(&packed) == *word));
-                assert!(numbers.iter().zip(&others).all(|(slot, word)| slot.get_number(&packed) == *word));
+        for _ in 0..500 {
+            let mut words: Vec<i64> = (0..rng.usize(1..20)).map(|_| rng.i64(..) >> rng.u32(40..64)).collect();
+            if rng.bool() {
+                words.iter_mut().for_each(|word| *word = word.wrapping_abs());
             }
-            assert!(width(others.into_iter()) <= wide);
+            let few: Vec<u32> = words.iter().map(|_| rng.u32(0..=FEW)).collect();
+            let width = width(words.iter().copied());
+            let mut places = Places::behind(2);
+            let mut slots: Vec<Slot> = few.iter().map(|bits| places.slot(0, -3, *bits)).collect();
+            slots.extend(words.iter().map(|_| places.number(0, width)));
+            let mut all: Vec<i64> = few.iter().map(|bits| rng.i64(0..1 << bits) - 3).collect();
+            all.extend(words);
+            let mut packed = vec![0; places.bytes() + PADDING];
+            let mut order: Vec<usize> = (0..all.len()).collect();
+            rng.shuffle(&mut order);
+            order.iter().for_each(|i| slots[*i].set(all[*i], &mut packed));
+            assert!(slots.iter().zip(&all).all(|(slot, word)| slot.get(&packed) == *word));
+            assert!(packed[places.bytes()..].iter().all(|byte| *byte == 0));
         }
+    }
+
+    #[test]
+    fn where_slack_allows_it_the_width_stays() {
+        let mut rng = fastrand::Rng::with_seed(4);
+        let mut allowed = 0;
+        for _ in 0..20_000 {
+            let most = rng.i64(1..40);
+            let least = if rng.bool() { 0 } else { -most };
+            let mut words: Vec<i64> = (0..rng.usize(1..4)).map(|_| rng.i64(least..=most)).collect();
+            let before = width(words.iter().copied());
+            let i = rng.usize(..words.len());
+            let old = std::mem::replace(&mut words[i], rng.i64(least..=most));
+            if Slack::of(before).allows(old, words[i]) {
+                allowed += 1;
+                assert_eq!(width(words.iter().copied()), before, "{old} in {words:?}");
+            }
+        }
+        assert!(allowed > 5_000, "{allowed}");
     }
 }
