@@ -3,7 +3,6 @@
 //! What does nothing is left out, and jumps are followed as far as they lead. What takes the interpreter of whole states is
 //! [`Op::Other`].
 
-use super::straight::straighten;
 use crate::code::{Area, Arg, Cmp, Code, Fix, Instr, Op as Arithmetic, Stands};
 use crate::compile::Compiled;
 use fabius_lang::program::Program;
@@ -285,7 +284,6 @@ impl PackedCode {
         let (sites, places) = (sites.collect(), places.collect());
         let mut packed = PackedCode { ops, guards, sites, stand_of, stands, places, dead, idle, consts, ahead, temps };
         packed.follow_jumps(&begins);
-        straighten(&mut packed, program);
         packed
     }
 

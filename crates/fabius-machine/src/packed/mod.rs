@@ -60,7 +60,11 @@ impl Cursor {
 
 impl Machine<'_> {
     pub(crate) fn packed_code(&self) -> &PackedCode {
-        self.packing.code.get_or_init(|| PackedCode::of(&self.program, &self.source))
+        self.packing.code.get_or_init(|| {
+            let mut code = PackedCode::of(&self.program, &self.source);
+            straight::straighten(&mut code, &self.program);
+            code
+        })
     }
 
     /// How steps are made on the words of a cursor.
