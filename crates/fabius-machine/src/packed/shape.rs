@@ -296,7 +296,7 @@ impl Shape {
         for (i, slot) in shape.slots.iter().enumerate() {
             let range = slot.bits();
             match range.start.checked_sub(bits) {
-                Some(start) => shape.slot_at_byte[start / 8..(range.end - bits) / 8].fill(i as u32),
+                Some(start) => shape.slot_at_byte[start / 8..(range.end - bits).div_ceil(8)].fill(i as u32),
                 None => shape.slot_at_bit[range].fill(i as u32),
             }
             shape.slot_of[slot.at as usize - ahead] = i as u32;

@@ -342,7 +342,7 @@ impl Straight<'_> {
     /// The values that a word may have: of a constant, a shared variable or a local of few values.
     fn range(&self, at: At, kind: Kind<'_>) -> Option<(i64, i64)> {
         if let Some(value) = self.value(at) {
-            return Some((value, value)).filter(|_| value.abs_diff(0) < 1 << 32);
+            return is_small(value).then_some((value, value));
         }
         let (layout, word) = match kind {
             Kind::Step(proc, _) if at.base() == 1 => (&self.program.locals[proc], at.offset()),
@@ -350,8 +350,13 @@ impl Straight<'_> {
             _ => return None,
         };
         let (lo, bits) = layout.fields.get(word)?;
-        bits.map(|bits| (*lo, lo + (1 << bits) - 1))
+        bits.filter(|_| is_small(*lo)).map(|bits| (*lo, lo + (1 << bits) - 1))
     }
+}
+
+/// Whether sums of such numbers are far from all limits.
+fn is_small(number: i64) -> bool {
+    number.unsigned_abs() < 1 << 32
 }
 
 /// Whether all these numbers are what they are brought to.
