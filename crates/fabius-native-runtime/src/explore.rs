@@ -19,6 +19,9 @@ use std::time::{Duration, Instant};
 /// much.
 const BEHIND_RACES: (u32, u64) = (2, 50_000);
 
+/// How long a data race that was seen is looked for once more behind the time that there is.
+const ONCE_MORE: Duration = Duration::from_secs(2);
+
 /// Does what is asked.
 pub fn run(request: &Request) -> Answer {
     match &request.what {
@@ -66,8 +69,16 @@ fn explore(request: &Request) -> Answer {
     if bug.is_none() && !rt().races.raced.is_empty() && !rt().settings.race_is_bug {
         rt().settings.race_is_bug = true;
         rt().header.halt.store(false, Relaxed);
-        let found = search(&Options { deadline: None, ..options.clone() });
+        // It was seen already, so it is there to be found again, also if the time is over.
+        let enough = Instant::now() + ONCE_MORE;
+        let found =
+            search(&Options { deadline: options.deadline.map(|deadline| deadline.max(enough)), ..options.clone() });
         bug = found.bug;
+        if bug.is_none() {
+            outcome.cut = outcome.cut.or(found.cut);
+            outcome.exhausted = false;
+            rt().limits.insert("a data race was seen, and not when it was looked for alone".into());
+        }
     }
     // Who has no answer anyway, for instance because a loop never ends, need not be asked again.
     let has_none = matches!(outcome.cut, Some(Cut::Program(..) | Cut::Time | Cut::Interrupted));

@@ -31,11 +31,11 @@ const FREED: u8 = 0xdf;
 const NONE: u8 = 0;
 const LIVE: u8 = 1;
 const GONE: u8 = 2;
-/// So many of the first bytes are in use: 1 to 15 more than this.
+/// So many of the first bytes are in use: 0 to 15 more than this.
 const PART: u8 = 16;
 
 fn is_live(state: u8) -> bool {
-    state == LIVE || state > PART
+    state == LIVE || state >= PART
 }
 
 /// Bytes of 16 that are in use.
@@ -173,9 +173,9 @@ pub fn allocate(thread: usize, size: usize, align: usize, zero: bool) -> *mut u8
         *((at - HEADER) as *mut usize) = size;
         std::ptr::write_bytes(at as *mut u8, if zero { 0 } else { FRESH }, size);
         std::ptr::write_bytes(state_of(at), LIVE, size / 16);
-        // Of no bytes, one is in use, so that the block is known.
+        // Of no bytes none is in use, and the block is known all the same.
         if size == 0 || !size.is_multiple_of(16) {
-            *state_of(at + size) = PART + (size % 16).max(1) as u8;
+            *state_of(at + size) = PART + (size % 16) as u8;
         }
     }
     at as *mut u8

@@ -2,7 +2,7 @@
 
 use crate::hooks::keys::run_destructors;
 use crate::hooks::process::exit_here;
-use crate::op::{Op, Wait, asked_of};
+use crate::op::{ENDS, Op, Wait, asked_of, ended};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::point;
@@ -56,6 +56,10 @@ extern "C-unwind" fn fabius_thread_end() {
     }
     if rt().may_be_interrupted() {
         point(Op::new("end", 0).on(asked_of(me)));
+    }
+    // Who waits for the end of a thread does not see when it comes; who only asks for it does.
+    if rt().races.is_racy(ENDS) {
+        point(Op::new("end", 0).on(ended(me)));
     }
     rt().ends_behind_handlers();
     rt().finishes(me);

@@ -48,6 +48,14 @@ pub const fn of_library(number: usize) -> usize {
     BESIDE_MEMORY | 4 << 32 | number
 }
 
+/// Whether a thread has ended, as those ask who do not wait for that.
+pub const fn ended(thread: usize) -> usize {
+    BESIDE_MEMORY | 5 << 32 | thread
+}
+
+/// Stands for the ends of threads among the data that are points: nothing of a program is there.
+pub const ENDS: usize = 8;
+
 /// A signal on its way.
 #[derive(Clone, Copy)]
 pub struct Sent {

@@ -164,7 +164,7 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
                 worker::words(status)
             )));
         }
-        Ended::Died(died) => died_in(target, plan, watch, died)?,
+        Ended::Died(died) => died_in(target, &Plan { time: left(plan, began), ..plan.clone() }, watch, died)?,
         Ended::TooLarge { executions } => {
             let cut = Some(Cut::Said("memory".into()));
             Answer { cut, executions, ..Answer::default() }
@@ -175,12 +175,17 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
             Answer { cut, executions, ..Answer::default() }
         }
     };
-    if let (What::Explore, Isolation::Memory, Some(failed)) = (&what, isolation, &answer.bug)
-        && !is_confirmed(target, plan, failed, &answer.data_points, watch).map_err(cannot)?
-    {
-        // It may come from what earlier executions have left behind.
-        let cut = Some(Cut::Said(NONDETERMINISTIC.into()));
-        answer = Answer { cut, executions: answer.executions, ..Answer::default() };
+    if let (What::Explore, Isolation::Memory, Some(failed)) = (&what, isolation, &answer.bug) {
+        let again = Plan { time: left(plan, began), ..plan.clone() };
+        let cut = match confirmation(target, &again, failed, &answer.data_points, watch).map_err(cannot)? {
+            Confirmation::Same => None,
+            // It may come from what earlier executions have left behind.
+            Confirmation::Other => Some(Cut::Said(NONDETERMINISTIC.into())),
+            Confirmation::Late => Some(Cut::Time),
+        };
+        if cut.is_some() {
+            answer = Answer { cut, executions: answer.executions, ..Answer::default() };
+        }
     }
     if !is_replay && answer.bug.is_none() {
         answer.limits.extend(not_seen(&answer.modules));
@@ -193,18 +198,36 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
     Ok(report)
 }
 
+/// What is left of the time for one execution more, which is given a moment in any case.
+fn left(plan: &Plan, began: Instant) -> Option<Duration> {
+    const MOMENT: Duration = Duration::from_millis(500);
+    plan.time.map(|time| time.saturating_sub(began.elapsed()).max(MOMENT))
+}
+
+/// What an execution is that was run again.
+enum Confirmation {
+    Same,
+    Other,
+    /// It did not come to its end in time.
+    Late,
+}
+
 /// Whether a bug is the same in a process in which nothing else was run before.
-fn is_confirmed(
+fn confirmation(
     target: &Target,
     plan: &Plan,
     failed: &Failed,
     data_points: &[u64],
     watch: &Watch<'_>,
-) -> std::io::Result<bool> {
+) -> std::io::Result<Confirmation> {
     let plan = for_kind(plan, failed.kind);
     let request = request(What::Repeat(failed.schedule.clone()), &plan, data_points.to_vec());
-    let Ended::Answered(again) = worker::run(target, &request, watch)? else { return Ok(false) };
-    Ok(again.bug.is_some_and(|bug| (bug.kind, bug.number) == (failed.kind, failed.number)))
+    let is = |bug: &Option<Failed>| bug.as_ref().is_some_and(|b| (b.kind, b.number) == (failed.kind, failed.number));
+    Ok(match worker::run(target, &request, watch)? {
+        Ended::Late { .. } => Confirmation::Late,
+        Ended::Answered(again) if is(&again.bug) => Confirmation::Same,
+        _ => Confirmation::Other,
+    })
 }
 
 /// With what it takes to see a bug of this kind.
@@ -242,6 +265,9 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let again = worker::run(target, &request(What::Repeat(schedule.clone()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
+    if matches!(again, Ended::Late { .. }) {
+        return Ok(Answer { cut: Some(Cut::Time), executions, ..Answer::default() });
+    }
     if !matches!(&again, Ended::Died(other) if other.status == status) {
         let said = format!("{message} in an execution, and not when the same schedule was run again");
         return Ok(Answer { cut: Some(Cut::Said(said)), executions, ..Answer::default() });

@@ -7,7 +7,7 @@ mod model;
 #[path = "outcomes/program.rs"]
 mod program;
 
-use common::{build_text, plan, run, told};
+use common::{Files, build_text, plan, run, told};
 use fabius_native::{Plan, Walk};
 use fastrand::Rng;
 
@@ -69,6 +69,7 @@ fn compare(number: u64) -> Option<(u32, u32)> {
 
 /// The programs from this number on of which so many tell something.
 fn compare_from(first: u64, count: usize) {
+    let _files = Files::begin();
     let compared: Vec<_> = (first..).filter_map(compare).take(count).collect();
     let (bugs, met) = compared.iter().fold((0, 0), |(bugs, met), one| (bugs + one.0, met + one.1));
     assert!(met * 2 > bugs, "random walks met a bug {met} times of {bugs}");

@@ -13,7 +13,7 @@
 
 mod common;
 
-use common::{build_with, library, plan, run, told};
+use common::{Files, build_with, library, plan, run, told};
 use fabius_native::{Isolation, Plan};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -28,6 +28,7 @@ fn sources() -> Vec<PathBuf> {
 
 /// Builds and explores all programs in every one of these ways.
 fn all_are_as_stated(compiler: Option<&str>, plans: &[Plan]) {
+    let _files = Files::begin();
     let sources = sources();
     let next = AtomicUsize::new(0);
     let wrong = Mutex::new(Vec::new());

@@ -1,7 +1,7 @@
 //! Atomic operations, as the compiler calls them.
 
 use super::entries;
-use super::tsan::{check_heap, touch};
+use super::tsan::{check_heap, touch_atomic};
 use crate::control::in_program;
 use crate::op::Op;
 use crate::rt::rt;
@@ -49,7 +49,7 @@ macro_rules! of_size {
                     return at(address).load(SeqCst);
                 }
                 announce("atomic load", address as usize, SIZE, false, pc);
-                touch("atomic load", address as usize, SIZE, false, true, pc);
+                touch_atomic(address as usize, SIZE, false, pc);
                 rt().clocks.load(rt().current, (address as usize, SIZE), acquires(order));
                 let value = at(address).load(SeqCst);
                 written_down(value.into(), None);
@@ -61,7 +61,7 @@ macro_rules! of_size {
                     return at(address).store(value, SeqCst);
                 }
                 announce("atomic store", address as usize, SIZE, true, pc);
-                touch("atomic store", address as usize, SIZE, true, true, pc);
+                touch_atomic(address as usize, SIZE, true, pc);
                 rt().clocks.store(rt().current, (address as usize, SIZE), releases(order));
                 let old = at(address).swap(value, SeqCst);
                 written_down(old.into(), Some(value.into()));
@@ -73,7 +73,7 @@ macro_rules! of_size {
                     return atomic.fetch_update(SeqCst, SeqCst, |old| Some(f(old))).unwrap_or_else(|old| old);
                 }
                 announce(name, address as usize, SIZE, true, pc);
-                touch(name, address as usize, SIZE, true, true, pc);
+                touch_atomic(address as usize, SIZE, true, pc);
                 let (rt, bytes) = (rt(), (address as usize, SIZE));
                 rt.clocks.load(rt.current, bytes, acquires(order));
                 rt.clocks.modify(rt.current, bytes, releases(order));
@@ -152,7 +152,7 @@ macro_rules! of_size {
                 let (rt, bytes) = (rt(), (address as usize, SIZE));
                 let found = atomic.load(SeqCst);
                 // Where it fails it only reads.
-                touch("compare-exchange", bytes.0, SIZE, found == expected, true, pc);
+                touch_atomic(bytes.0, SIZE, found == expected, pc);
                 if found != expected {
                     rt.clocks.load(rt.current, bytes, acquires(failure));
                     written_down(found.into(), None);

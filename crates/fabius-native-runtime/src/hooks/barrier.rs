@@ -29,13 +29,20 @@ entries! {
     pthread_barrier_wait: "rsi" => wait;
 }
 
-extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, _: usize) -> i32 {
+extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_barrier_init(usize, usize, u32) -> i32)(barrier, attributes, count) };
     }
     if count == 0 {
         return libc::EINVAL;
+    }
+    super::tsan::check_heap(barrier, 32, true, pc);
+    // Others may use it already, which is no use of this barrier.
+    point(Op::new("pthread_barrier_init", pc).on(barrier));
+    super::tsan::check_heap(barrier, 32, true, pc);
+    if at(barrier).mark == MARK && at(barrier).arrived > 0 {
+        fail(BugKind::SyncMisuse, "a barrier is initialized while threads wait at it", pc);
     }
     *at(barrier) = Barrier { mark: MARK, count, arrived: 0 };
     0

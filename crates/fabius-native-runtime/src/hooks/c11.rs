@@ -1,5 +1,6 @@
 //! Threads, mutexes and condition variables of C11: the C library calls its own functions for them, so they are ours too.
 
+use super::tsan::gives;
 use super::{cond, entries, mutex, once, thread};
 use crate::control::in_program;
 use crate::real::next;
@@ -52,6 +53,7 @@ extern "C-unwind" fn create(made: *mut usize, function: usize, argument: usize, 
     }
     match thread::create_here("thrd_create", function, argument, false, pc) {
         Ok(block) => {
+            gives("thrd_create", made as usize, 8, pc);
             // SAFETY: the program wants the identity there.
             unsafe { *made = block };
             SUCCESS
@@ -68,6 +70,7 @@ extern "C-unwind" fn join(thread: usize, result: *mut i32, pc: usize) -> i32 {
     match thread::join_here("thrd_join", thread, None, pc) {
         Ok(value) => {
             if !result.is_null() {
+                gives("thrd_join", result as usize, 4, pc);
                 // SAFETY: the program wants the result there.
                 unsafe { *result = value as i32 };
             }

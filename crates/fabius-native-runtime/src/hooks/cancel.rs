@@ -20,6 +20,14 @@ pub fn is_cancelled_here() {
     }
 }
 
+/// Ends the thread if it is asked to end, or not: that may have been in time for the call, or not.
+pub fn may_be_cancelled_here() {
+    let me = rt().me();
+    if me.cancelled && me.cancellable && rt().choose(2) == 1 {
+        is_cancelled_here();
+    }
+}
+
 /// The same, before an operation, of one who may end anywhere. What waits as a call that may be cancelled looks by itself.
 #[inline(always)]
 pub fn is_cancelled_before(op: &Op) {

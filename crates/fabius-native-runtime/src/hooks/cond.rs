@@ -14,12 +14,24 @@ use fabius_trace::BugKind;
 const SIZE: usize = 48;
 
 entries! {
+    pthread_cond_init: "rdx" => init;
     pthread_cond_destroy: "rsi" => destroy;
     pthread_cond_wait: "rdx" => wait;
     pthread_cond_timedwait: "rcx" => timedwait;
     pthread_cond_clockwait: "r8" => clockwait;
     pthread_cond_signal: "rsi" => signal;
     pthread_cond_broadcast: "rsi" => broadcast;
+}
+
+extern "C-unwind" fn init(cond: usize, attributes: usize, pc: usize) -> i32 {
+    if in_program() {
+        use_of("pthread_cond_init", cond, pc);
+        if waiting(cond).next().is_some() {
+            fail(BugKind::SyncMisuse, "a condition variable is initialized while threads wait for it", pc);
+        }
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn pthread_cond_init(usize, usize) -> i32)(cond, attributes) }
 }
 
 extern "C-unwind" fn destroy(cond: usize, pc: usize) -> i32 {

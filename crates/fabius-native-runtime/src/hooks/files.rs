@@ -79,7 +79,8 @@ pub fn arrive(name: &'static str, file: i32, connection: usize, waits: Option<i1
     rt().unannounced = true;
     let op = Op::new(name, pc).on(connection);
     let Some(events) = waits else { return point(op) == Waited::Done };
-    point(op.when(Wait::File(file, events)).until(limit(file, events))) == Waited::Done
+    let op = op.when(Wait::File(file, events)).until(limit(file, events));
+    super::cancelled_waits::waits(op) == Waited::Done
 }
 
 /// Until when an operation of this socket waits, if the program has said so.

@@ -1,7 +1,7 @@
 //! Memory: the heap, mappings, and the functions that copy and compare, as far as the program itself calls them.
 
 use super::entries;
-use super::tsan::plain;
+use super::tsan::{plain, points, touch};
 use crate::control::{in_program, is_controlled};
 use crate::heap::{self, Misuse};
 use crate::real::next;
@@ -105,7 +105,9 @@ extern "C-unwind" fn free_here(block: *mut u8, pc: usize) {
         && let Ok(size) = heap::size_of(block)
     {
         // To free is to write: whoever uses the block must be ordered with it.
-        plain("free", block as usize, size.clamp(1, 4096), true, pc);
+        let (at, size) = (block as usize, size.clamp(1, 4096));
+        points("free", at, size, true, pc);
+        touch("free", at, size, true, pc);
     }
     if let Err(misuse) = heap::free(block)
         && in_program()

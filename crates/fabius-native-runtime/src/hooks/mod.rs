@@ -9,6 +9,7 @@ pub mod atomics;
 pub mod barrier;
 pub mod c11;
 pub mod cancel;
+pub mod cancelled_waits;
 pub mod children;
 pub mod cond;
 pub mod containers;

@@ -102,11 +102,10 @@ pub fn release(mutex: usize, pc: usize) -> i32 {
 /// The thread ends: the robust mutexes that it holds are free.
 pub fn owner_ends() {
     for mutex in std::mem::take(&mut rt().me().robust) {
+        point(Op::new("end", 0).on(mutex));
         let (rt, m) = (rt(), at(mutex));
         (m.lock, m.count, m.owner) = (0, 0, ENDED);
         rt.clocks.release(rt.current, mutex);
-        // The end of a thread does not announce this.
-        rt.unannounced = true;
     }
 }
 

@@ -95,13 +95,14 @@ fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>,
         Patience::Endless => op.when(wait),
         Patience::Until(time) => op.when(wait).until(Some(rt().now + time)),
     };
-    let Some(mask) = mask else { return point(op) };
+    let Some(mask) = mask else { return super::cancelled_waits::waits(op) };
+    super::cancel::is_cancelled_here();
     // What this unblocks comes in the call or not at all; what it blocks may come before.
     if mask & !rt().me().blocked != 0 && rt().has_others() {
         point(Op::new(name, pc).on(asked_of(rt().current)));
     }
     let before = block(mask);
-    let mut waited = point(op.or_interrupted());
+    let mut waited = point(op.or_interrupted().or_cancelled());
     // Who does not wait is told of a signal, too, if nothing is ready.
     let me = rt().current;
     if matches!(patience, Patience::None) && is_asked(me) && !rt().is_so(me, &op.when(wait)) {
@@ -112,6 +113,9 @@ fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>,
     }
     block(before);
     take();
+    if waited == Waited::Cancelled {
+        super::cancel::is_cancelled_here();
+    }
     waited
 }
 

@@ -25,7 +25,7 @@ fn returns(name: &'static str, size: usize, pc: usize, call: impl FnOnce() -> us
     }
     let result = call();
     if in_program() && result != 0 {
-        touch(name, result, size, true, false, pc);
+        touch(name, result, size, true, pc);
     }
     result
 }

@@ -45,6 +45,7 @@ fn use_of(op: Op, size: usize) -> Waited {
 }
 
 entries! {
+    pthread_rwlock_init: "rdx" => init;
     pthread_rwlock_destroy: "rsi" => destroy;
     pthread_rwlock_rdlock: "rsi" => rdlock;
     pthread_rwlock_wrlock: "rsi" => wrlock;
@@ -60,6 +61,15 @@ entries! {
     pthread_spin_lock: "rsi" => spin_lock;
     pthread_spin_trylock: "rsi" => spin_trylock;
     pthread_spin_unlock: "rsi" => spin_unlock;
+}
+
+extern "C-unwind" fn init(lock: usize, attributes: usize, pc: usize) -> i32 {
+    if in_program() {
+        // Others may use it already, which is no use of this lock.
+        use_of(Op::new("pthread_rwlock_init", pc).on(lock), SIZE);
+    }
+    // SAFETY: as the program calls it.
+    unsafe { next!(fn pthread_rwlock_init(usize, usize) -> i32)(lock, attributes) }
 }
 
 extern "C-unwind" fn destroy(lock: usize, pc: usize) -> i32 {

@@ -47,13 +47,9 @@ extern "C-unwind" fn init(semaphore: usize, shared: i32, value: u32, pc: usize) 
 
 fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {
     super::tsan::check_heap(semaphore, SIZE, true, pc);
-    super::cancel::is_cancelled_here();
-    let waited = point(Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline).or_cancelled());
-    if waited == Waited::TimedOut {
+    let op = Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline);
+    if super::cancelled_waits::waits(op) == Waited::TimedOut {
         return error(libc::ETIMEDOUT);
-    }
-    if waited == Waited::Cancelled {
-        super::cancel::is_cancelled_here();
     }
     super::tsan::check_heap(semaphore, SIZE, true, pc);
     taken(semaphore);

@@ -156,12 +156,7 @@ fn asks(name: &'static str, pc: usize, wait: Wait, deadline: Option<u64>) -> Wai
     if !matches!(wait, Wait::Signal(_)) {
         return point(op);
     }
-    super::cancel::is_cancelled_here();
-    let waited = point(op.or_cancelled());
-    if waited == Waited::Cancelled {
-        super::cancel::is_cancelled_here();
-    }
-    waited
+    super::cancelled_waits::waits(op)
 }
 
 /// Waits for a signal of the set, which runs no handler.

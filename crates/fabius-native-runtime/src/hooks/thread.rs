@@ -1,8 +1,9 @@
 //! Threads: made, joined, ended.
 
 use super::entries;
+use super::tsan::gives;
 use crate::control::in_program;
-use crate::op::{Op, Sent, Wait, asked_of};
+use crate::op::{ENDS, Op, Sent, Wait, asked_of, ended};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{fail, give_way, point, spawn};
@@ -74,6 +75,8 @@ extern "C-unwind" fn create(
     }
     match create_here("pthread_create", function, argument, state == libc::PTHREAD_CREATE_DETACHED, pc) {
         Ok(made) => {
+            // The thread may look there before this is written.
+            gives("pthread_create", thread as usize, 8, pc);
             // SAFETY: the program wants the identity there.
             unsafe { *thread = made };
             0
@@ -94,12 +97,15 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
         return Err(libc::EINVAL);
     }
     joins_once(other, pc);
-    let end = end_of(other as u32) as usize;
-    let waited = point(Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline).or_cancelled());
-    if waited == crate::threads::Waited::Cancelled {
-        super::cancel::is_cancelled_here();
-    }
-    if waited == crate::threads::Waited::TimedOut {
+    let end = match deadline {
+        None => end_of(other as u32) as usize,
+        Some(_) => {
+            ends_are_seen();
+            ended(other)
+        }
+    };
+    let op = Op::new(name, pc).reads(end).when(Wait::End(other)).until(deadline);
+    if super::cancelled_waits::waits(op) == crate::threads::Waited::TimedOut {
         return Err(libc::ETIMEDOUT);
     }
     joins_once(other, pc);
@@ -108,6 +114,14 @@ pub fn join_here(name: &'static str, thread: usize, deadline: Option<u64>, pc: u
     rt.threads[other].joined = true;
     rt.streak.steps = 0;
     Ok(rt.threads[other].result)
+}
+
+/// Somebody asks for the end of a thread and goes on if it has not come: from now on it is a point.
+fn ends_are_seen() {
+    let rt = rt();
+    if !rt.points_are_fixed && rt.mark(ENDS) {
+        rt.search_again();
+    }
 }
 
 /// Ends the execution if somebody has joined or detached the thread: it may be there no more.
@@ -120,10 +134,11 @@ fn joins_once(thread: usize, pc: usize) {
     }
 }
 
-fn give_result(joined: Result<usize, i32>, result: *mut usize) -> i32 {
+fn give_result(joined: Result<usize, i32>, result: *mut usize, pc: usize) -> i32 {
     match joined {
         Ok(value) => {
             if !result.is_null() {
+                gives("pthread_join", result as usize, 8, pc);
                 // SAFETY: the program wants the result there.
                 unsafe { *result = value };
             }
@@ -138,7 +153,7 @@ extern "C-unwind" fn join(thread: usize, result: *mut usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_join(usize, *mut usize) -> i32)(thread, result) };
     }
-    give_result(join_here("pthread_join", thread, None, pc), result)
+    give_result(join_here("pthread_join", thread, None, pc), result, pc)
 }
 
 extern "C-unwind" fn tryjoin(thread: usize, result: *mut usize, pc: usize) -> i32 {
@@ -147,12 +162,12 @@ extern "C-unwind" fn tryjoin(thread: usize, result: *mut usize, pc: usize) -> i3
         return unsafe { next!(fn pthread_tryjoin_np(usize, *mut usize) -> i32)(thread, result) };
     }
     let Some(other) = number_of(thread) else { return libc::ESRCH };
-    point(Op::new("pthread_tryjoin_np", pc).reads(end_of(other as u32) as usize));
-    rt().unannounced = true;
+    ends_are_seen();
+    point(Op::new("pthread_tryjoin_np", pc).reads(ended(other)));
     if !rt().threads[other].finished {
         return libc::EBUSY;
     }
-    give_result(join_here("pthread_tryjoin_np", thread, None, pc), result)
+    give_result(join_here("pthread_tryjoin_np", thread, None, pc), result, pc)
 }
 
 extern "C-unwind" fn timedjoin(thread: usize, result: *mut usize, until: *const libc::timespec, pc: usize) -> i32 {
@@ -162,7 +177,7 @@ extern "C-unwind" fn timedjoin(thread: usize, result: *mut usize, until: *const 
             next!(fn pthread_timedjoin_np(usize, *mut usize, *const libc::timespec) -> i32)(thread, result, until)
         };
     }
-    give_result(join_here("pthread_timedjoin_np", thread, Some(super::time::deadline(until)), pc), result)
+    give_result(join_here("pthread_timedjoin_np", thread, Some(super::time::deadline(until)), pc), result, pc)
 }
 
 extern "C-unwind" fn clockjoin(
@@ -180,7 +195,7 @@ extern "C-unwind" fn clockjoin(
             )
         };
     }
-    give_result(join_here("pthread_clockjoin_np", thread, Some(super::time::deadline(until)), pc), result)
+    give_result(join_here("pthread_clockjoin_np", thread, Some(super::time::deadline(until)), pc), result, pc)
 }
 
 extern "C-unwind" fn detach(thread: usize, pc: usize) -> i32 {

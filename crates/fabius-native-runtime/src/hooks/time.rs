@@ -58,7 +58,7 @@ fn now() -> u64 {
 fn slept(name: &'static str, nanoseconds: u64, pc: usize) {
     super::cancel::is_cancelled_here();
     give_way(name, nanoseconds, pc);
-    super::cancel::is_cancelled_here();
+    super::cancel::may_be_cancelled_here();
 }
 
 extern "C-unwind" fn sleep_here(seconds: u32, pc: usize) -> u32 {

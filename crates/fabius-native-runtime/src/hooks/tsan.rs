@@ -108,33 +108,75 @@ pub fn check_heap(address: usize, size: usize, write: bool, pc: usize) {
 #[inline]
 pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
     check_heap(address, size, write, pc);
+    if points(name, address, size, write, pc) {
+        check_heap(address, size, write, pc);
+    }
+    touch(name, address, size, write, pc);
+}
+
+/// The points before an access; whether there were any.
+#[inline]
+pub fn points(name: &'static str, address: usize, size: usize, write: bool, pc: usize) -> bool {
     let rt = rt();
-    let mut at = address;
+    let (mut at, mut are_some) = (address, false);
     while at < address + size {
         // One point for each eight bytes: what is announced is one variable.
         if rt.settings.points == Points::All || rt.races.is_racy(at) {
             let size = ((at & !7) + 8).min(address + size) - at;
             point(Op { write, ..Op::new(name, pc).of(at, size) });
-            if heap::contains(address) {
-                check_heap(address, size, write, pc);
-            }
+            are_some = true;
         }
         at = (at & !7) + 8;
     }
-    touch(name, address, size, write, false, pc);
+    are_some
 }
 
 /// Notes an access for the detection of data races.
 #[inline]
-pub fn touch(name: &str, address: usize, size: usize, write: bool, atomic: bool, pc: usize) {
+pub fn touch(name: &str, address: usize, size: usize, write: bool, pc: usize) {
     let rt = rt();
-    let touch = Touch { thread: rt.current, address, size, write, atomic };
-    if rt.record && !atomic {
+    let touch = Touch { thread: rt.current, address, size, write, atomic: false };
+    if rt.record {
         rt.access(name, touch, pc);
-    } else if rt.record {
-        rt.remember(touch);
     }
     crate::handlers::note(touch);
+    may_race(touch, pc);
+}
+
+/// A call of the library puts its result there, which is told of as the call.
+pub fn gives(name: &'static str, address: usize, size: usize, pc: usize) {
+    check_heap(address, size, true, pc);
+    if points(name, address, size, true, pc) {
+        check_heap(address, size, true, pc);
+    }
+    let touch = Touch { thread: rt().current, address, size, write: true, atomic: false };
+    if rt().record {
+        rt().remember(touch);
+    }
+    crate::handlers::note(touch);
+    may_race(touch, pc);
+}
+
+/// The same of an atomic one.
+#[inline]
+pub fn touch_atomic(address: usize, size: usize, write: bool, pc: usize) {
+    touch_at_point(Touch { thread: rt().current, address, size, write, atomic: true }, pc);
+}
+
+/// The same of one that was a point and is written down as that.
+#[inline]
+fn touch_at_point(touch: Touch, pc: usize) {
+    if rt().record {
+        rt().remember(touch);
+    }
+    // A handler may come before it, whatever the type.
+    crate::handlers::note(Touch { atomic: true, ..touch });
+    may_race(touch, pc);
+}
+
+#[inline(always)]
+fn may_race(touch: Touch, pc: usize) {
+    let rt = rt();
     if let Some(byte) = rt.races.touch(touch, &rt.clocks) {
         raced(byte, touch, pc);
     }
@@ -159,12 +201,13 @@ fn raced(byte: usize, touch: Touch, pc: usize) {
     }
 }
 
-/// An access to a volatile variable: a point, like a relaxed atomic one.
+/// An access to a volatile variable: a point, as others may see at once what it does; and it races as any other one
+/// (C11 5.1.2.4).
 fn volatile(address: usize, size: usize, write: bool, pc: usize) {
     check_heap(address, size, write, pc);
     let name = if write { "volatile write" } else { "volatile read" };
     point(Op { write, ..Op::new(name, pc).of(address, size) });
-    touch(name, address, size, write, true, pc);
+    touch_at_point(Touch { thread: rt().current, address, size, write, atomic: false }, pc);
     let rt = rt();
     if rt.record {
         let now = crate::recorder::value(address, size);

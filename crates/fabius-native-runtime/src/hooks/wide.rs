@@ -1,7 +1,7 @@
 //! Atomic operations on sixteen bytes, and on any number of them as the compiler's library for that is called.
 
 use super::atomics::{acquires, announce, releases};
-use super::tsan::touch;
+use super::tsan::touch_atomic;
 use crate::control::in_program;
 use crate::place::called_from;
 use crate::real::next;
@@ -39,7 +39,7 @@ const SIZE: usize = 16;
 fn reads(name: &'static str, address: usize, size: usize, order: i32, pc: usize) {
     if in_program() {
         announce(name, address, size, false, pc);
-        touch(name, address, size, false, true, pc);
+        touch_atomic(address, size, false, pc);
         rt().clocks.load(rt().current, (address, size), acquires(order));
     }
 }
@@ -48,7 +48,7 @@ fn reads(name: &'static str, address: usize, size: usize, order: i32, pc: usize)
 fn writes(name: &'static str, address: usize, size: usize, order: i32, pc: usize) {
     if in_program() {
         announce(name, address, size, true, pc);
-        touch(name, address, size, true, true, pc);
+        touch_atomic(address, size, true, pc);
         rt().clocks.store(rt().current, (address, size), releases(order));
     }
 }
@@ -57,7 +57,7 @@ fn writes(name: &'static str, address: usize, size: usize, order: i32, pc: usize
 fn modifies(name: &'static str, address: usize, size: usize, order: i32, pc: usize) {
     if in_program() {
         announce(name, address, size, true, pc);
-        touch(name, address, size, true, true, pc);
+        touch_atomic(address, size, true, pc);
         let (rt, bytes) = (rt(), (address, size));
         rt.clocks.load(rt.current, bytes, acquires(order));
         rt.clocks.modify(rt.current, bytes, releases(order));
@@ -70,7 +70,7 @@ fn compares(address: usize, size: usize, expected: usize, orders: (i32, i32), pc
     let is_so = || unsafe { libc::memcmp(address as *const c_void, expected as *const c_void, size) } == 0;
     if in_program() {
         announce("compare-exchange", address, size, true, pc);
-        touch("compare-exchange", address, size, is_so(), true, pc);
+        touch_atomic(address, size, is_so(), pc);
         let (rt, bytes) = (rt(), (address, size));
         if is_so() {
             rt.clocks.load(rt.current, bytes, acquires(orders.0));

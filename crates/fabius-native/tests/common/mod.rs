@@ -4,6 +4,7 @@ use fabius_native::{Language, Plan, Report, Target, Walk, compile, explore};
 use fabius_trace::{Bound, ErrorTrace, Points, Reason, SchedulerKind, Verdict};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
 fn folder() -> PathBuf {
@@ -31,6 +32,38 @@ pub fn plan() -> Plan {
         seed: 0,
         isolation: None,
         jobs: 1,
+    }
+}
+
+/// The folder in which programs make their files, for as long as a test has it: what executions that end early leave there goes
+/// with it. All tests of a process share it, as they share what folder they are in.
+pub struct Files(());
+
+static USED_BY: Mutex<usize> = Mutex::new(0);
+
+impl Files {
+    #[allow(dead_code, reason = "not every test has programs that make files")]
+    pub fn begin() -> Files {
+        let mut used_by = USED_BY.lock().unwrap();
+        *used_by += 1;
+        std::fs::create_dir_all(Files::folder()).unwrap();
+        std::env::set_current_dir(Files::folder()).unwrap();
+        Files(())
+    }
+
+    fn folder() -> PathBuf {
+        folder().join(format!("files-{}", std::process::id()))
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let mut used_by = USED_BY.lock().unwrap();
+        *used_by -= 1;
+        if *used_by == 0 {
+            let _ = std::env::set_current_dir(env!("CARGO_MANIFEST_DIR"));
+            let _ = std::fs::remove_dir_all(Files::folder());
+        }
     }
 }
 

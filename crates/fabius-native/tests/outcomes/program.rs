@@ -246,7 +246,7 @@ static FILE *stream;
 static sigset_t set, all_in, second, only_second;
 static __thread atomic_int told;
 static pthread_t th[3];
-static char name[] = \"/tmp/fabius-XXXXXX\";
+static char name[] = \"fabius-XXXXXX\";
 static void set_once(void) { once = mine; }
 static void handle(int signal) {}
 static void handle_second(int signal) { told = 1; }

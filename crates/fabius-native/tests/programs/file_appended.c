@@ -16,7 +16,7 @@ static void *writes(void *letter) {
 }
 
 int main(void) {
-    char name[] = "/tmp/fabius-XXXXXX", text[5] = {0};
+    char name[] = "fabius-XXXXXX", text[5] = {0};
     pthread_t a, b;
     file = mkstemp(name);
     unlink(name);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/fabius-XXXXXX", name[64];
+static char folder[] = "fabius-XXXXXX", name[64];
 static int made[2];
 
 static void *makes(void *mine) {

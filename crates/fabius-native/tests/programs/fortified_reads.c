@@ -18,7 +18,7 @@ static void *adds(void *none) {
 }
 
 int main(void) {
-    char name[] = "/tmp/fabius-XXXXXX", number = '0';
+    char name[] = "fabius-XXXXXX", number = '0';
     pthread_t threads[2];
     file = mkstemp(name);
     unlink(name);

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/fabius-XXXXXX";
+static char folder[] = "fabius-XXXXXX";
 static int at;
 
 static void *renames(void *none) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static char name[] = "/tmp/fabius-XXXXXX";
+static char name[] = "fabius-XXXXXX";
 
 static void put(int number) {
     FILE *file = fopen(name, "w");
