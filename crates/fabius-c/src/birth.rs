@@ -20,7 +20,7 @@ pub(crate) enum Use {
 }
 
 /// What stands for nothing. A program that computes just this number of 64 bits is not followed.
-pub(crate) use fabius_lang::program::{UNSET, UNSET_COPY};
+pub(crate) use fabius_lang::program::{UNSET, UNSET_BYTES, UNSET_COPY};
 /// Where the bits of a run begin that say which of its bits nothing was written to.
 pub(crate) const MISSING: u8 = 32;
 

@@ -1,12 +1,15 @@
 //! The bytes of integers: what a pointer to characters means in an object that has none. A byte that is written is a step in which
 //! the integer is read and written.
 
+use crate::birth::{MISSING, UNSET, UNSET_BYTES, UNSET_COPY};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
 use crate::places::{At, Lvalue, View};
 use crate::refusal::Result;
+use crate::stored::Stored;
 use crate::types::{CType, StructId};
+use crate::unwritten::{WORDS, in_part};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
@@ -112,6 +115,9 @@ impl Lower<'_, '_> {
         }
         let stored = self.stored(d, span)?;
         let (block, ()) = self.block(|s| {
+            if s.has_bytes(&stored) {
+                return s.write_one_of_several(d, &stored, e, span);
+            }
             if stored.open {
                 let cells: Vec<Expr> = stored.cells.iter().cloned().map(read).collect();
                 s.is_written(&stored, &cells, span);
@@ -119,6 +125,34 @@ impl Lower<'_, '_> {
             s.write_stored(d, &stored, e, crate::birth::Use::Value, span)
         })?;
         self.push(StmtKind::Atomic(block), span);
+        Ok(())
+    }
+
+    /// Writes a byte of an integer of which others may have no value yet.
+    fn write_one_of_several(&mut self, d: &Direct, stored: &Stored, e: Expr, span: Span) -> Result<()> {
+        let (cell, b) = (&stored.cells[0], stored.bits.expect("it is a byte"));
+        let (number, word) = (|n: i64| constant(n, cell.ty.clone(), span), |n: u64| constant(n as i64, WORD, span));
+        let there = self.allocated(d, span);
+        self.body.out.extend(there);
+        let old = self.simple(read(cell.clone()));
+        let is = |n: i64| binary(BinaryOp::Eq, old.clone(), number(n));
+        self.check(not(is(UNSET_COPY)), Check::Bound, WORDS, span);
+        let all = (1i64 << (stored.cell_bits / 8)) - 1;
+        let high = binary(BinaryOp::Shr, old.clone(), number(i64::from(MISSING)));
+        let known = if_else(in_part(&old), binary(BinaryOp::BitAnd, high, number(all)), number(0));
+        let missing = if_else(is(UNSET), number(all), known);
+        let left = self.simple(binary(BinaryOp::BitAnd, missing, number(!(1 << (b.shift / 8)))));
+        let others = ((1u64 << stored.cell_bits) - 1) & !(0xff << b.shift);
+        let before = if_else(is(UNSET), word(0), binary(BinaryOp::BitAnd, cast(old.clone(), &WORD), word(others)));
+        let byte = binary(BinaryOp::BitAnd, cast(e, &WORD), word(0xff));
+        let bits = binary(BinaryOp::BitOr, before, binary(BinaryOp::Shl, byte, word(u64::from(b.shift))));
+        let bits = self.simple(bits);
+        let whole = cast_to(cast(bits.clone(), &stored.leaf.core()), &cell.ty);
+        let mark = binary(BinaryOp::Shl, left.clone(), number(i64::from(MISSING)));
+        let part =
+            binary(BinaryOp::BitOr, binary(BinaryOp::BitOr, cast(bits, &cell.ty), mark), number(UNSET_BYTES.start));
+        let value = if_else(binary(BinaryOp::Eq, left, number(0)), whole, part);
+        self.push(StmtKind::Assign(cell.clone(), value), span);
         Ok(())
     }
 

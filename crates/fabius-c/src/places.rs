@@ -483,7 +483,7 @@ impl Lower<'_, '_> {
             let stored = self.stored(d, lv.span)?;
             if stored.cells.iter().all(|p| self.is_private(p)) {
                 self.is_within(d, lv.span);
-                if let ([one], true, Use::Copy) = (stored.cells.as_slice(), stored.open, how) {
+                if let ([one], true, Use::Copy, None) = (stored.cells.as_slice(), stored.open, how, stored.bits) {
                     return Ok(read(one.clone()));
                 }
                 if self.is_looked_at(&stored) {

@@ -163,6 +163,8 @@ impl Lower<'_, '_> {
     /// Reads a scalar into a local, as one step, together with the checks that belong to it.
     pub fn read_stored(&mut self, d: &Direct, stored: &Stored, to: &Place, how: Use) -> Result<()> {
         let span = to.span;
+        // A byte of an integer is no copy of it.
+        let how = if stored.bits.is_some() { Use::Value } else { how };
         let is_looked_at = how == Use::Value && self.is_looked_at(stored);
         let mut block = match is_looked_at && self.may_choose(stored) {
             true => self.choose(stored, span)?,

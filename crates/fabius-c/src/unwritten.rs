@@ -4,12 +4,12 @@
 //! has in C; a run of bit-fields has one for each of its own. What is copied is copied with it. Where such an integer is used, it is
 //! chosen, if nobody else could take that for a write, and is not followed otherwise; a pointer is no object.
 
-use crate::birth::{Birth, MISSING, UNSET, UNSET_COPY, Use, cell_type, first_value, may_be_open, wide};
+use crate::birth::{Birth, MISSING, UNSET, UNSET_BYTES, UNSET_COPY, Use, cell_type, first_value, may_be_open, wide};
 use crate::core::*;
 use crate::library::assign;
 use crate::lower::{Lower, array_of};
 use crate::memory::{Direct, ObjectId, Part, Parts};
-use crate::places::Lvalue;
+use crate::places::{At, Lvalue};
 use crate::property::Property;
 use crate::refusal::Result;
 use crate::stored::Stored;
@@ -19,7 +19,7 @@ use fabius_trace::Span;
 
 /// So far may a pointer be moved that nothing was written to.
 const NEAR: i64 = 1 << 32;
-const WORDS: &str = "a value that nothing was written to is used";
+pub(crate) const WORDS: &str = "a value that nothing was written to is used";
 
 /// Whether what a cell holds is nothing.
 fn is_nothing(stored: &Stored, cell: Expr) -> Expr {
@@ -33,6 +33,24 @@ fn is_nothing(stored: &Stored, cell: Expr) -> Expr {
     let missing = binary(BinaryOp::Shr, cell.clone(), number(i64::from(MISSING + shift)));
     let mine = binary(BinaryOp::BitAnd, missing, number((1 << width) - 1));
     binary(BinaryOp::Ne, mine, number(0))
+}
+
+/// Whether nothing was written to some of the bytes that are looked at, and something to others of the integer.
+fn misses_bytes(stored: &Stored, cell: Expr) -> Expr {
+    let span = cell.span;
+    let number = |n: i64| constant(n, cell.ty.clone(), span);
+    let in_part = in_part(&cell);
+    let Some(b) = stored.bits else { return in_part };
+    let mine = constant(((1 << (b.width / 8)) - 1) << (b.shift / 8), cell.ty.clone(), span);
+    let missing = binary(BinaryOp::BitAnd, binary(BinaryOp::Shr, cell.clone(), number(i64::from(MISSING))), mine);
+    and(in_part, binary(BinaryOp::Ne, missing, number(0)))
+}
+
+/// Whether some of the bytes of an integer have a value, and others have none.
+pub(crate) fn in_part(cell: &Expr) -> Expr {
+    let number = |n: i64| constant(n, cell.ty.clone(), cell.span);
+    let above = binary(BinaryOp::Le, number(UNSET_BYTES.start), cell.clone());
+    and(above, binary(BinaryOp::Lt, cell.clone(), number(UNSET_BYTES.end)))
 }
 
 impl Lower<'_, '_> {
@@ -68,11 +86,20 @@ impl Lower<'_, '_> {
         stored.open && !stored.ty.is_pointer() && !stored.leaf.is_float()
     }
 
+    /// Whether single bytes of what is stored may have been written, and others not.
+    pub fn has_bytes(&self, stored: &Stored) -> bool {
+        let single = stored.cells.len() == 1 && stored.kind != LeafKind::Run;
+        self.session.facts.bytes && stored.open && single && matches!(stored.cell_bits, 16 | 32)
+    }
+
     /// That something was written to what is read from the cells.
     pub fn is_written(&mut self, stored: &Stored, cells: &[Expr], span: Span) {
         for cell in cells {
             let written = not(is_nothing(stored, cell.clone()));
             self.check(written, Check::Bound, WORDS, span);
+            if self.has_bytes(stored) {
+                self.check(not(misses_bytes(stored, cell.clone())), Check::Bound, WORDS, span);
+            }
         }
     }
 
@@ -111,6 +138,9 @@ impl Lower<'_, '_> {
                 s.push(StmtKind::If(Guard::Expr(is(UNSET)), chosen, Vec::new()), span);
                 // What the original is chosen to be, or was, is not known here.
                 s.check(not(is(UNSET_COPY)), Check::Bound, WORDS, span);
+                if s.has_bytes(stored) {
+                    s.check(not(misses_bytes(stored, read(cell.clone()))), Check::Bound, WORDS, span);
+                }
             }
             Ok(())
         })?;
@@ -163,8 +193,14 @@ impl Lower<'_, '_> {
             let v = self.load(from)?;
             return self.store(to, &v, span);
         }
-        let e = self.load_for(from, Use::Copy)?;
-        self.store_for(to, e, Use::Copy, span)
+        // A single scalar of a function always holds a value.
+        let single = matches!(&to.at, At::Direct(d) if {
+            let o = &self.objects[d.object];
+            o.ty.is_scalar() && matches!(o.parts, Parts::Locals(_))
+        });
+        let how = if single { Use::Value } else { Use::Copy };
+        let e = self.load_for(from, how)?;
+        self.store_for(to, e, how, span)
     }
 
     /// Assignments after which the parts of an object, or of one of a pool, that may hold nothing do so, or are 0.

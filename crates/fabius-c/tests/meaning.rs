@@ -559,6 +559,36 @@ fn more_threads_than_parties_pass_a_barrier() {
     assert_eq!(said(run, &main.replace("init(&b, 0, 2)", "init(&b, 0, 3)")), "Deadlock");
 }
 
+/// What is made or destroyed while it is in use.
+#[test]
+fn what_is_in_use_is_not_made_again_or_destroyed() {
+    let waits = "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; pthread_cond_t c = PTHREAD_COND_INITIALIZER; int go;\n\
+        void *f(void *p) { pthread_mutex_lock(&m); while (!go) pthread_cond_wait(&c, &m);\n\
+        pthread_mutex_unlock(&m); return 0; }";
+    let beside = |what: &str| {
+        format!(
+            "pthread_t t; pthread_create(&t, 0, f, 0); {what} pthread_mutex_lock(&m); go = 1; \
+            pthread_cond_signal(&c); pthread_mutex_unlock(&m); pthread_join(t, 0);"
+        )
+    };
+    assert_eq!(said(waits, &beside("")), "verified");
+    assert_eq!(said(waits, &beside("pthread_cond_destroy(&c);")), "SyncMisuse");
+    assert_eq!(said(waits, &beside("pthread_cond_init(&c, 0);")), "SyncMisuse");
+    assert_eq!(said(waits, &(beside("") + "pthread_cond_destroy(&c); pthread_cond_init(&c, 0);")), "verified");
+    let lock = "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER;";
+    assert_eq!(said(lock, "pthread_rwlock_rdlock(&l); pthread_rwlock_destroy(&l);"), "SyncMisuse");
+    assert_eq!(said(lock, "pthread_rwlock_wrlock(&l); pthread_rwlock_destroy(&l);"), "SyncMisuse");
+    let back = "pthread_rwlock_rdlock(&l); pthread_rwlock_unlock(&l); pthread_rwlock_destroy(&l);";
+    assert_eq!(said(lock, back), "verified");
+    let barrier = "pthread_barrier_t b; void *f(void *p) { pthread_barrier_wait(&b); return 0; }";
+    let made = "assert(pthread_barrier_init(&b, 0, 2) == 0); pthread_t t; pthread_create(&t, 0, f, 0);";
+    let met = "pthread_barrier_wait(&b); pthread_join(t, 0); pthread_barrier_destroy(&b);";
+    assert_eq!(said(barrier, &format!("{made} {met}")), "verified");
+    assert_eq!(said(barrier, &format!("{made} pthread_barrier_destroy(&b);")), "SyncMisuse");
+    assert_eq!(said(barrier, &format!("{made} pthread_barrier_init(&b, 0, 2); {met}")), "SyncMisuse");
+    assert_eq!(said(barrier, "assert(pthread_barrier_init(&b, 0, 0) == 22);"), "verified");
+}
+
 #[test]
 fn to_wait_gives_a_recursive_mutex_back_once() {
     let run = "pthread_mutex_t m; pthread_cond_t c; int go; void *run(void *p) { pthread_mutex_lock(&m); TWICE \

@@ -69,10 +69,66 @@ fn what_nothing_was_written_to_may_be_copied() {
     assert_eq!(said("", &format!("{number} memcpy(&i, b, sizeof i); assert(i == 0x04030202);")), "Assertion");
     assert!(is_unknown(&said("", &format!("{number} memcpy(&i, b, 3); assert(i == 0x030201);"))));
     assert!(is_unknown(&said("", "char a[4], b[4]; a[1] = 5; memcpy(b, a, 4); assert(b[2] == 0);")));
+    // A copy in a single variable is a value.
+    assert_eq!(said("void see(int *p) {}", "int i, j; see(&i); memcpy(&j, &i, 4); assert(j != 5);"), "Assertion");
+    assert_eq!(said("", "int a[2], j = 0; memcpy(&j, &a[1], 4); assert(j != 5);"), "Assertion");
+    assert_eq!(said("", "long *p = malloc(8), j; memcpy(&j, p, 8); assert(j != 5);"), "Assertion");
+    assert_eq!(said("", "int a[2], j; a[1] = 5; memcpy(&j, &a[1], 4); assert(j == 5);"), "verified");
     let grow = "int n = 2; int *p = malloc(n * sizeof(int)); p[0] = 1; p = realloc(p, 4 * sizeof(int)); p[3] = 2;";
     assert_eq!(said("", &format!("{grow} assert(p[0] == 1 && p[3] == 2);")), "verified");
     assert!(is_unknown(&said("", &format!("{grow} assert(p[1] == 0);"))));
     assert_eq!(said("", &format!("{grow} assert(p[2] == 0);")), "Assertion");
+}
+
+#[test]
+fn bytes_of_an_integer_have_values_of_their_own() {
+    let bytes = "unsigned char b[6] = {1, 2, 3, 4, 0, 0xff};";
+    let each = format!("{bytes} int i; unsigned char *p = (unsigned char *)&i; int k;");
+    assert_eq!(said("", &format!("{each} for (k = 0; k < 4; k++) p[k] = b[k]; assert(i == 0x04030201);")), "verified");
+    assert_eq!(
+        said("", &format!("{each} for (k = 3; k >= 0; k--) p[k] = b[k + 2]; assert(i == -0xfffbfd);")),
+        "verified"
+    );
+    assert_eq!(said("", &format!("{each} for (k = 0; k < 3; k++) p[k] = b[k]; assert(p[2] == 3);")), "verified");
+    assert!(is_unknown(&said("", &format!("{each} for (k = 0; k < 3; k++) p[k] = b[k]; assert(p[3] == 4);"))));
+    assert!(is_unknown(&said("", &format!("{each} for (k = 0; k < 3; k++) p[k] = b[k]; assert(i == 0x04030201);"))));
+    assert_eq!(said("", &format!("{each} p[1] = 7; i = 3; p[1] = 1; assert(i == 0x103);")), "verified");
+    assert!(is_unknown(&said("", &format!("{each} int j; p[1] = 7; memcpy(&j, &i, 4); assert(j == 0x700);"))));
+    let short = "short s; char *p = (char *)&s; p[1] = 0xff; p[0] = 0xfe; assert(s == -2);";
+    assert_eq!(said("", short), "verified");
+    assert_eq!(
+        said("", &format!("{bytes} int *p = malloc(4); memcpy(p, b, 4); assert(*p == 0x04030201);")),
+        "verified"
+    );
+    let some = "unsigned n = sizeof(int); int i; memcpy(&i, b, n); assert(i == 0x04030201);";
+    assert_eq!(said("", &format!("{bytes} {some}")), "verified");
+    let head = "struct h { unsigned short a; unsigned b; } __attribute__((packed));";
+    assert_eq!(
+        said(head, &format!("{bytes} struct h h; memcpy(&h, b, 6); assert(h.a == 0x201 && h.b == 0xff000403);")),
+        "verified"
+    );
+    let through = "struct s { int a; short b, c; } v = {1, 2, 3}, w; unsigned char c[sizeof v]; \
+                   memcpy(c, &v, sizeof v); memcpy(&w, c, sizeof v); assert(w.a == 1 && w.b == 2 && w.c == 3);";
+    assert_eq!(said("", through), "verified");
+    // What is copied to bytes is the bytes.
+    let set = "void set(int *p) { *p = 0x01020304; }";
+    assert_eq!(
+        said(set, "int x; set(&x); char *p = (char *)&x, b[4]; memcpy(b, p, 4); assert(b[1] == 3);"),
+        "verified"
+    );
+}
+
+#[test]
+fn the_bits_of_a_floating_point_number_are_copied() {
+    assert_eq!(said("", "unsigned u; float f = 1.0f; memcpy(&u, &f, 4); assert(u == 0x3f800000);"), "verified");
+    assert_eq!(
+        said("", "int u = 0x40490fdb; float f; memcpy(&f, &u, sizeof f); assert(f > 3.14f && f < 3.15f);"),
+        "verified"
+    );
+    assert_eq!(said("", "long u; double d = -1.0; memcpy(&u, &d, 8); assert(u == -0x4010000000000000);"), "verified");
+    assert_eq!(said("", "long u = 0x4000000000000000; double d; memcpy(&d, &u, 8); assert(d == 2.0);"), "verified");
+    let unset = "long u; double d, *p = &d; memcpy(&u, p, 8); assert(u == 3);";
+    assert_eq!(said("", unset), "not followed");
 }
 
 #[test]

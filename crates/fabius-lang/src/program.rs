@@ -127,6 +127,10 @@ pub const UNSET: i64 = 0x6E6F_7468_696E_6700;
 /// The same in a copy of such memory: if the original gets a value, it is the same.
 pub const UNSET_COPY: i64 = UNSET + 1;
 
+/// The same of an integer of at most 32 bits of which some bytes were written: its bits are the lowest 32, the four above them
+/// say which bytes were not.
+pub const UNSET_BYTES: std::ops::Range<i64> = 0x6E70_0000_0000_0000..0x6E70_0010_0000_0000;
+
 /// A record type.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {

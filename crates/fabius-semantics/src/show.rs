@@ -7,8 +7,8 @@ use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
-    Base, ExprKind, Local, Place, Precision, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_COPY,
-    Variable,
+    Base, ExprKind, Local, Place, Precision, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_BYTES,
+    UNSET_COPY, Variable,
 };
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
@@ -251,6 +251,9 @@ impl<'a> Variables<'a> {
                 known.cloned().unwrap_or_else(|| n.to_string())
             }
             (Type::Fixed { bits: 64, .. }, Value::Number(UNSET..=UNSET_COPY)) => "(no value yet)".to_string(),
+            (Type::Fixed { bits: 64, .. }, Value::Number(n)) if UNSET_BYTES.contains(n) => {
+                "(some bytes have no value yet)".into()
+            }
             (Type::Fixed { bits: 64, .. }, Value::Number(n)) if n.abs_diff(UNSET) < NEAR => {
                 "(no value yet, moved)".into()
             }

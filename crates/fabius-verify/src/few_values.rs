@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const SMALL: (i64, i64) = (-1, 16);
 
 /// What the assertions in front of other uses say.
-const GUARD: &str = "a value that was not tried";
+pub const GUARD: &str = "a value that was not tried";
 
 /// What is said where one is seen.
 pub const NOT_ALL: &str = "not all values of a choice were tried";

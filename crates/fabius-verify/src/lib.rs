@@ -13,6 +13,7 @@ mod caps;
 pub mod compare;
 mod dead_ends;
 mod few_values;
+mod followed;
 mod forms;
 pub mod graph;
 mod in_time;
@@ -32,8 +33,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
 use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, together, walk};
-use fabius_lang::program::{Check, Fairness, Proc, ProcId, Process, Program, StmtKind};
-use fabius_lang::walk::statements;
+use fabius_lang::program::{Fairness, Proc, ProcId, Process, Program};
 use fabius_machine::{Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
@@ -566,30 +566,12 @@ fn reason(cut: Cut, program: &Program) -> Reason {
                     "more threads than a `thread_set` or a `map[thread]` has room for (64; a thread keeps its number while a handle or an entry names it)"
                 }
                 Limit::Heap => "more than 65,535 heap objects at once",
-                Limit::Program if few_values::is_guard(program, span) => few_values::NOT_ALL,
-                Limit::Program => &not_followed(program, span),
+                Limit::Program if few_values::is_guard(program, span) => &followed::not_tried(program, span),
+                Limit::Program => &followed::not_followed(program, span),
                 // These are limits of the search.
                 Limit::Time | Limit::Memory | Limit::Interrupted => "a step was given up",
             };
             Reason::Program { message: format!("{what}, at {}:{}", at.line, at.column) }
         }
-    }
-}
-
-/// What the program itself says of a place behind which it is not followed.
-fn not_followed(program: &Program, span: fabius_trace::Span) -> String {
-    let mut said: Vec<&str> = Vec::new();
-    for proc in &program.procs {
-        statements(&proc.body, &mut |s| match &s.kind {
-            StmtKind::Assert(_, Check::Bound, Some(words)) if s.span == span && !said.contains(&words.as_str()) => {
-                said.push(words);
-            }
-            _ => {}
-        });
-    }
-    if said.is_empty() {
-        "more than is followed".into()
-    } else {
-        format!("more than is followed: {}", said.join("; or "))
     }
 }

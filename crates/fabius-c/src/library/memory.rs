@@ -3,7 +3,7 @@
 //! Length: one function for each way to allocate, free, fill and copy.
 
 use super::{assign, strip_casts};
-use crate::birth::Birth;
+use crate::birth::{Birth, UNSET};
 use crate::bytes::BYTE;
 use crate::core::*;
 use crate::expressions::Ex;
@@ -12,6 +12,7 @@ use crate::memory::{Heap, ObjectId, Part, Pool};
 use crate::places::{At, Lvalue, Value};
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, LONG};
+use crate::unwritten::WORDS;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast::{self, Expression};
@@ -578,6 +579,9 @@ impl<'a> Lower<'a, '_> {
         let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
         if !to.ty.same_layout(&from.ty) || self.has_no_values(&to.ty) {
             let n = self.number(args, 2, &LONG, span)?;
+            if let Some(address) = self.bits_of_a_number(&to, &from, &n, span)? {
+                return Ok(Value::scalar(address, CType::Void.pointer()));
+            }
             let (n, target, source) = (self.keep(n), self.address_of(&to)?, self.address_of(&from)?);
             let (target, source) = (self.keep(target), self.keep(source));
             for ty in [&to.ty, &from.ty] {
@@ -614,6 +618,36 @@ impl<'a> Lower<'a, '_> {
         let e = self.address_of(&to)?;
         self.found = found;
         Ok(Value::scalar(e, CType::Void.pointer()))
+    }
+}
+
+impl Lower<'_, '_> {
+    /// Copies all bytes of a floating-point number to an integer, or the other way, if that is it; the address of the result.
+    fn bits_of_a_number(&mut self, to: &Lvalue, from: &Lvalue, n: &Expr, span: Span) -> Result<Option<Expr>> {
+        let sizes = [&to.ty, &from.ty].map(|ty| self.types().size(ty));
+        let alike = sizes.iter().all(|size| *size == value_of(n) && matches!(size, Some(4 | 8)));
+        let single = sizes[0] == Some(4);
+        let e = match (to.ty.plain(), from.ty.plain()) {
+            (CType::Int { .. }, CType::Float(_)) if alike => {
+                let e = self.load_scalar(from)?;
+                let e = self.simple(e);
+                let known = binary(BinaryOp::Ne, e.clone(), constant(UNSET, e.ty.clone(), span));
+                self.check(known, Check::Bound, WORDS, span);
+                if single { self.bits_of_float(e, span)? } else { e }
+            }
+            (CType::Float(_), CType::Int { bits, .. }) if alike => {
+                let e = self.load_scalar(from)?;
+                let e = narrowed(e, *bits, false);
+                if single { self.float_of_bits(e, span)? } else { e }
+            }
+            _ => return Ok(None),
+        };
+        self.store_scalar(to, cast_to(e, &to.ty.core()), span)?;
+        let found = self.found.clone();
+        let e = self.address_of(to)?;
+        // The result is hardly ever used: it takes no address.
+        self.found = found;
+        Ok(Some(e))
     }
 }
 

@@ -17,6 +17,7 @@ use fabius_trace::Span;
 use lang_c::ast::{Expression, UnaryOperator};
 
 const EBUSY: i64 = 16;
+const EINVAL: i64 = 22;
 const EAGAIN: i64 = 11;
 const ETIMEDOUT: i64 = 110;
 const EDEADLK: i64 = 35;
@@ -69,6 +70,11 @@ fn is_in(set: &Place, span: Span) -> Expr {
 /// Whether the running thread may have a mutex that it has given back, or not quite.
 fn can_be_had(mutex: &[Place], span: Span) -> Expr {
     or(eq(read(mutex[0].clone()), nobody(span)), eq(read(mutex[0].clone()), me(span)))
+}
+
+/// Whether nobody is in a set.
+fn is_empty(set: &Place, span: Span) -> Expr {
+    Expr { kind: ExprKind::SetIsEmpty(read(set.clone()).into()), ty: Type::Bool, span }
 }
 
 /// Whether a mutex is free, or recursive and the running thread's.
@@ -161,14 +167,25 @@ impl<'a> Lower<'a, '_> {
                     Ok((None, vec![misuse(held, words, span), assign(&p[0], nobody(span), span)]))
                 })?;
             }
-            "pthread_cond_init" => self.clear_object(args, "pthread_cond_t", span)?,
-            "pthread_cond_destroy" => {}
+            "pthread_cond_init" => {
+                self.cond_alone(args, "a condition variable is initialized while threads wait for it", span)?
+            }
+            "pthread_cond_destroy" => {
+                self.cond_alone(args, "a condition variable is destroyed while threads wait for it", span)?;
+            }
             "pthread_cond_wait" => self.cond_wait(args, span)?,
             "pthread_cond_timedwait" | "pthread_cond_clockwait" => return self.cond_timedwait(args, span).map(Some),
             "pthread_cond_signal" => self.notify(args, StmtKind::SetRemoveAny, span)?,
             "pthread_cond_broadcast" => self.notify(args, StmtKind::SetClear, span)?,
             "pthread_rwlock_init" => self.clear_object(args, "pthread_rwlock_t", span)?,
-            "pthread_rwlock_destroy" => {}
+            "pthread_rwlock_destroy" => {
+                let lv = self.object(args, 0, "pthread_rwlock_t", span)?;
+                self.operation(&lv, &mut |s, d| {
+                    let p = s.parts_of(d, 2, span)?;
+                    let free = and(eq(read(p[0].clone()), nobody(span)), eq(read(p[1].clone()), int(0, span)));
+                    Ok((None, vec![misuse(free, "a read-write lock is destroyed that is held", span)]))
+                })?;
+            }
             "pthread_rwlock_rdlock" => return self.rwlock(args, false, Otherwise::Waits, span).map(Some),
             "pthread_rwlock_wrlock" => return self.rwlock(args, true, Otherwise::Waits, span).map(Some),
             "pthread_rwlock_tryrdlock" => return self.rwlock(args, false, TRIES, span).map(Some),
@@ -190,12 +207,17 @@ impl<'a> Lower<'a, '_> {
                     Ok((None, vec![when(mine, vec![assign(&p[0], nobody(span), span)], reading, span)]))
                 })?;
             }
-            "pthread_barrier_init" => {
-                let parties = self.number(args, 2, &C_INT, span)?;
-                self.clear_object(args, "pthread_barrier_t", span)?;
-                self.set_part(args, "pthread_barrier_t", 0, parties, span)?;
+            "pthread_barrier_init" => return self.barrier_init(args, span).map(Some),
+            "pthread_barrier_destroy" => {
+                let lv = self.object(args, 0, "pthread_barrier_t", span)?;
+                self.operation(&lv, &mut |s, d| {
+                    let p = s.parts_of(d, 3, span)?;
+                    Ok((
+                        None,
+                        vec![misuse(is_empty(&p[2], span), "a barrier is destroyed while threads wait at it", span)],
+                    ))
+                })?;
             }
-            "pthread_barrier_destroy" => {}
             "pthread_barrier_wait" => return self.barrier_wait(args, span).map(Some),
             "sem_init" => {
                 let count = self.number(args, 2, &C_INT, span)?;
@@ -802,6 +824,33 @@ impl<'a> Lower<'a, '_> {
             let p = s.parts_of(d, 1, span)?;
             Ok((None, vec![stmt(how(p[0].clone()), span)]))
         })
+    }
+
+    /// A condition variable that nobody waits for is as good as new.
+    fn cond_alone(&mut self, args: &'a [Ex], words: &str, span: Span) -> Result<()> {
+        let lv = self.object(args, 0, "pthread_cond_t", span)?;
+        self.operation(&lv, &mut |s, d| {
+            let p = s.parts_of(d, 1, span)?;
+            Ok((None, vec![misuse(is_empty(&p[0], span), words, span)]))
+        })
+    }
+
+    /// `pthread_barrier_init`: a barrier of nobody is refused.
+    fn barrier_init(&mut self, args: &'a [Ex], span: Span) -> Result<Value> {
+        let parties = self.number(args, 2, &C_INT, span)?;
+        let parties = self.keep(parties);
+        let lv = self.object(args, 0, "pthread_barrier_t", span)?;
+        let some = binary(BinaryOp::Ne, parties.clone(), int(0, span));
+        let (make, ()) = self.block(|s| {
+            s.operation(&lv, &mut |s, d| {
+                let p = s.parts_of(d, 3, span)?;
+                let words = "a barrier is initialized while threads wait at it";
+                let begin = vec![assign(&p[0], parties.clone(), span), assign(&p[1], int(0, span), span)];
+                Ok((None, [vec![misuse(is_empty(&p[2], span), words, span)], begin].concat()))
+            })
+        })?;
+        self.push(StmtKind::If(Guard::Expr(some.clone()), make, Vec::new()), span);
+        Ok(Value::scalar(if_else(some, int(0, span), int(EINVAL, span)), C_INT))
     }
 
     /// Who comes last lets all go that wait. There may be more threads than parties, so a round is a set of threads.
