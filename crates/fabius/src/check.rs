@@ -2,7 +2,7 @@
 //! reckoned with, and runs what fails once more to write it down.
 
 use crate::answer;
-use crate::command;
+use crate::command::{self, Asked, Begun};
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
 use crate::in_turns;
 use crate::replay;
@@ -57,8 +57,8 @@ impl Config {
 pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
     let at = std::panic::Location::caller();
     let found = Arc::new(AtomicBool::new(false));
-    let run = &|config: &Config, name: String| {
-        command::goes_on(name);
+    let run = &|config: &Config, begun: Begun| {
+        command::goes_on(begun.name.clone());
         let config = Config { cancel: Some(found.clone()), ..config.clone() };
         let report = explore_as(&config, &test, at);
         if report.is_bug() {
@@ -68,8 +68,8 @@ pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
     };
     std::thread::scope(|scope| {
         let begins = |config| {
-            let name = command::begin(config, at);
-            scope.spawn(move || run(config, name))
+            let begun = command::begin(config, at);
+            scope.spawn(move || run(config, begun))
         };
         let all: Vec<_> = configs.iter().map(begins).collect();
         all.into_iter().map(|t| t.join().expect("a check that explores does not panic")).collect()
@@ -87,15 +87,21 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 }
 
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
-    command::begin(config, at);
+    let _begun = command::begin(config, at);
     explore_as(config, test, at)
 }
 
 /// Explores a check that has begun.
 fn explore_as(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     rt::capture_panics();
-    if let Some(schedule) = command::asked_for(&command::name_of(config, at)) {
-        return replay::report(config, test, &schedule, at);
+    let check = command::this();
+    match command::asked_for(&check) {
+        Some(Asked::This(schedule)) => return replay::report(config, test, &schedule, at),
+        Some(Asked::Any(schedule)) => match replay::run(config, test, &schedule, at) {
+            Ok(report) if report.is_bug() => return report,
+            _ => command::is_not_for(&check),
+        },
+        None => {}
     }
     let began = Instant::now();
     let mut settings = answer::settings(config);

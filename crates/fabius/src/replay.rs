@@ -35,15 +35,25 @@ pub(crate) fn report(
     schedule: &str,
     at: &'static Location<'static>,
 ) -> Report {
+    run(config, test, schedule, at).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Runs one schedule.
+///
+/// # Errors
+/// Why it is none of the test.
+pub(crate) fn run(
+    config: &Config,
+    test: &(dyn Fn() + Sync),
+    schedule: &str,
+    at: &'static Location<'static>,
+) -> Result<Report, String> {
     let began = Instant::now();
     rt::capture_panics();
-    let (schedule, refine) = match decode(schedule) {
-        Ok(decoded) => decoded,
-        Err(part) => {
-            let part = part.escape_debug();
-            panic!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`")
-        }
-    };
+    let (schedule, refine) = decode(schedule).map_err(|part| {
+        let part = part.escape_debug();
+        format!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`")
+    })?;
     let mut settings = answer::settings(config);
     settings.refine = refine;
     let loops = Loops::default();
@@ -62,11 +72,11 @@ pub(crate) fn report(
         let mut rerun = rerun(&system, &schedule);
         let limit = rerun.limit.take();
         if let (Some(number), None, None) = (rerun.departs, rerun.kind, &limit) {
-            panic!(
-                "the schedule does not fit the test: at turn {} thread {} cannot go on",
-                number + 1,
-                schedule[number].task
-            );
+            let task = schedule[number].task;
+            return Err(format!(
+                "the schedule does not fit the test: at turn {} thread {task} cannot go on",
+                number + 1
+            ));
         }
         let mut report = Report {
             verdict: Verdict::NoBugWithinBounds { bounds: NO_BOUNDS },
@@ -88,7 +98,7 @@ pub(crate) fn report(
         } else if rerun.kind.is_some() {
             answer::show(config, &mut report, answer::plain(rerun.schedule.clone()), rerun, None, at);
         }
-        return report;
+        return Ok(report);
     }
 }
 
