@@ -1,6 +1,6 @@
 //! What a selection asks of the sides of channels.
 
-use crate::channel::{Operation, Token};
+use fabius::extend::channel::{Operation, Token};
 use fabius::time::Instant;
 use std::sync::Arc;
 

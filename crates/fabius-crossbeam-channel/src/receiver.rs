@@ -1,15 +1,16 @@
 //! The side that receives.
 
-use crate::channel::{Channel, Operation, Slot, State, Taken, Token, is_full, take};
+use crate::channel::Channel;
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::timer::Timer;
 use crate::{RecvError, RecvTimeoutError, TryRecvError};
+use fabius::extend::channel::{Operation, Taken, Token};
 use fabius::time::Instant;
 use std::fmt;
 use std::iter::FusedIterator;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// As in crossbeam-channel.
@@ -26,75 +27,64 @@ pub(crate) enum Source<T> {
 impl<T> UnwindSafe for Receiver<T> {}
 impl<T> RefUnwindSafe for Receiver<T> {}
 
-/// Waits for a message that was promised.
-fn promised<T>(slot: &Slot<T>, at: At) -> T {
-    monitor::wait("received", at, || is_full(slot), None);
-    take(slot).expect("who promises a message sends it")
-}
-
 impl<T> Channel<T> {
     fn receive_until(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
-        if self.look(|state| state.capacity) == Some(0) {
+        if self.state().capacity == Some(0) {
             return self.take_over(until, at);
         }
-        let is_ready = || self.look(|state| state.senders == 0 || state.has_message(None));
+        let is_ready = || {
+            let state = self.state();
+            state.senders == 0 || state.has_message(None)
+        };
         if !monitor::wait("receive", at, is_ready, until) {
             return Err(RecvTimeoutError::Timeout);
         }
-        match self.change(|state| state.message(None)) {
-            Some(Taken::Now(message)) => {
-                self.has_received();
-                Ok(message)
-            }
+        let mut state = self.state();
+        match state.message(None) {
+            Some(Taken::Now(message)) => Ok(message),
             _ => {
-                self.nobody_is_there();
+                state.nobody_is_there();
                 Err(RecvTimeoutError::Disconnected)
             }
         }
     }
 
-    /// A message that was promised, or is there.
+    /// A message that is there, or was promised: then it waits for that.
     fn gets(&self, taken: Taken<T>, at: At) -> T {
-        let message = match taken {
+        match taken {
             Taken::Now(message) => message,
             Taken::Later(slot) => {
-                // Who has been chosen to hand it over comes after that.
-                self.wants();
-                promised(&slot, at)
+                monitor::wait("received", at, || slot.is_full(), None);
+                self.state().collect(&slot).expect("who promises a message sends it")
             }
-        };
-        self.has_received();
-        message
+        }
     }
 
     /// Receives where there is no queue.
     fn take_over(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
         monitor::point("receive", at);
-        let slot = Arc::new(Mutex::new(None));
-        let now = self.change(|state| match state.message(None) {
-            None if state.senders == 0 => Err(RecvTimeoutError::Disconnected),
-            None => {
-                state.want(&slot);
-                Ok(None)
-            }
-            now => Ok(now),
-        });
-        match now {
-            Ok(Some(taken)) => return Ok(self.gets(taken, at)),
-            Ok(None) => self.wants(),
-            Err(error) => {
-                self.nobody_is_there();
-                return Err(error);
-            }
+        let mut state = self.state();
+        if let Some(taken) = state.message(None) {
+            drop(state);
+            return Ok(self.gets(taken, at));
         }
-        let is_over = || is_full(&slot) || self.look(|state| state.senders == 0);
-        let in_time = monitor::wait("received", at, is_over, until);
-        let was_promised = self.change(|state| !state.withdraw(&slot));
-        match take(&slot) {
-            Some(message) => Ok(self.gets(Taken::Now(message), at)),
-            None if was_promised => Ok(self.gets(Taken::Later(slot), at)),
+        if state.senders == 0 {
+            state.nobody_is_there();
+            return Err(RecvTimeoutError::Disconnected);
+        }
+        let slot = state.want();
+        drop(state);
+        let in_time = monitor::wait("received", at, || slot.is_full() || self.state().senders == 0, until);
+        let mut state = self.state();
+        let was_promised = !state.withdraw(&slot);
+        match state.collect(&slot) {
+            Some(message) => Ok(message),
+            None if was_promised => {
+                drop(state);
+                Ok(self.gets(Taken::Later(slot), at))
+            }
             None if in_time => {
-                self.nobody_is_there();
+                state.nobody_is_there();
                 Err(RecvTimeoutError::Disconnected)
             }
             None => Err(RecvTimeoutError::Timeout),
@@ -102,12 +92,15 @@ impl<T> Channel<T> {
     }
 
     fn try_receive(&self, at: At) -> Result<T, TryRecvError> {
-        monitor::wait("try_recv", at, || !self.look(State::is_coming), None);
-        let (now, senders) = self.change(|state| (state.message(None), state.senders));
-        match now {
-            Some(taken) => Ok(self.gets(taken, at)),
-            None if senders == 0 => {
-                self.nobody_is_there();
+        monitor::wait("try_recv", at, || !self.state().is_coming(), None);
+        let mut state = self.state();
+        match state.message(None) {
+            Some(taken) => {
+                drop(state);
+                Ok(self.gets(taken, at))
+            }
+            None if state.senders == 0 => {
+                state.nobody_is_there();
                 Err(TryRecvError::Disconnected)
             }
             None => Err(TryRecvError::Empty),
@@ -190,7 +183,7 @@ impl<T> Receiver<T> {
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
         match &self.0 {
-            Source::Channel(channel) => channel.look(State::len),
+            Source::Channel(channel) => channel.state().messages(),
             Source::Time(timer, _) => usize::from(timer.is_due()),
             Source::Never => 0,
         }
@@ -199,7 +192,7 @@ impl<T> Receiver<T> {
     /// As in crossbeam-channel.
     pub fn capacity(&self) -> Option<usize> {
         match &self.0 {
-            Source::Channel(channel) => channel.look(|state| state.capacity),
+            Source::Channel(channel) => channel.state().capacity,
             Source::Time(..) => Some(1),
             Source::Never => Some(0),
         }
@@ -228,13 +221,13 @@ impl<T> Receiver<T> {
     /// Receives what a selection has got.
     pub(crate) fn receive_selected(&self, operation: &Operation, at: At) -> Result<T, RecvError> {
         match &self.0 {
-            Source::Channel(channel) => match channel.change_in_between(|state| state.aside(operation)) {
-                Some(taken) => Ok(channel.gets(taken, at)),
-                None => {
-                    channel.nobody_is_there();
-                    Err(RecvError)
-                }
-            },
+            Source::Channel(channel) => {
+                let taken = channel.state().aside(operation);
+                taken.map(|taken| channel.gets(taken, at)).ok_or_else(|| {
+                    channel.state().nobody_is_there();
+                    RecvError
+                })
+            }
             Source::Time(timer, make) => timer.fired().map(make).ok_or(RecvError),
             Source::Never => Err(RecvError),
         }
@@ -244,19 +237,22 @@ impl<T> Receiver<T> {
 impl<T> Handle for Receiver<T> {
     fn is_ready(&self, except: Option<&Arc<Token>>) -> bool {
         match &self.0 {
-            Source::Channel(channel) => channel.look(|state| state.senders == 0 || state.has_message(except)),
+            Source::Channel(channel) => {
+                let state = channel.state();
+                state.senders == 0 || state.has_message(except)
+            }
             Source::Time(timer, _) => timer.is_due(),
             Source::Never => false,
         }
     }
 
     fn is_coming(&self) -> bool {
-        matches!(&self.0, Source::Channel(channel) if channel.look(State::is_coming))
+        matches!(&self.0, Source::Channel(channel) if channel.state().is_coming())
     }
 
     fn commit(&self, operation: &Operation) {
         match &self.0 {
-            Source::Channel(channel) => channel.change_in_between(|state| state.set_aside(operation)),
+            Source::Channel(channel) => channel.state().set_aside(operation),
             Source::Time(timer, _) => timer.set_aside(),
             Source::Never => {}
         }
@@ -264,13 +260,13 @@ impl<T> Handle for Receiver<T> {
 
     fn enter(&self, operation: &Operation) {
         if let Source::Channel(channel) = &self.0 {
-            channel.change_in_between(|state| state.wait_to_receive(operation));
+            channel.state().wait_to_receive(operation);
         }
     }
 
     fn leave(&self, operation: &Operation) {
         if let Source::Channel(channel) = &self.0 {
-            channel.change_in_between(|state| state.leave(operation));
+            channel.state().stop_waiting(operation);
         }
     }
 
@@ -283,7 +279,7 @@ impl<T> Clone for Receiver<T> {
     fn clone(&self) -> Receiver<T> {
         Receiver(match &self.0 {
             Source::Channel(channel) => {
-                channel.change(|state| state.receivers += 1);
+                channel.state().receivers += 1;
                 Source::Channel(channel.clone())
             }
             Source::Time(timer, make) => Source::Time(timer.clone(), *make),
@@ -298,17 +294,14 @@ impl<T> Drop for Receiver<T> {
         if let Source::Channel(channel) = &self.0 {
             let mut left = Vec::new();
             monitor::finally("drop a receiver", Location::caller(), || {
-                channel.leaves(|state| {
-                    state.receivers -= 1;
-                    // As in crossbeam-channel, messages go with the last receiver.
-                    if state.receivers == 0 {
-                        left = state.left();
-                    }
-                });
+                let mut state = channel.state();
+                state.is_left();
+                state.receivers -= 1;
+                // As in crossbeam-channel, messages go with the last receiver.
+                if state.receivers == 0 {
+                    left = state.left();
+                }
             });
-            if !left.is_empty() {
-                channel.takes_all();
-            }
             drop(left);
         }
     }

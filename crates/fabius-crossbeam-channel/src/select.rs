@@ -1,12 +1,14 @@
 //! Waiting for one of several operations.
 
-use crate::channel::{Operation, Token};
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{
     ReadyTimeoutError, Receiver, RecvError, SelectTimeoutError, SendError, Sender, TryReadyError, TrySelectError,
 };
-use fabius::extend;
+use fabius::extend::{
+    self,
+    channel::{Operation, Token},
+};
 use fabius::time::Instant;
 use std::fmt;
 use std::marker::PhantomData;

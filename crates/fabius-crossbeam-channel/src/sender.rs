@@ -1,13 +1,14 @@
 //! The side that sends.
 
-use crate::channel::{Channel, Operation, State, Token, is_full, take};
+use crate::channel::Channel;
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{SendError, SendTimeoutError, TrySendError};
+use fabius::extend::channel::{self, Operation, Token};
 use fabius::time::Instant;
 use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// As in crossbeam-channel.
@@ -16,6 +17,18 @@ pub struct Sender<T>(Arc<Channel<T>>);
 impl<T> UnwindSafe for Sender<T> {}
 impl<T> RefUnwindSafe for Sender<T> {}
 
+/// Sends without waiting.
+fn put<T>(state: &mut channel::Channel<T>, message: T) -> Result<(), TrySendError<T>> {
+    if state.receivers == 0 {
+        state.nobody_is_there();
+        return Err(TrySendError::Disconnected(message));
+    }
+    match state.place(None) {
+        Some(place) => state.fill(place, message).map_or(Ok(()), |back| Err(TrySendError::Full(back))),
+        None => Err(TrySendError::Full(message)),
+    }
+}
+
 impl<T> Sender<T> {
     pub(crate) fn new(channel: Arc<Channel<T>>) -> Sender<T> {
         Sender(channel)
@@ -23,71 +36,44 @@ impl<T> Sender<T> {
 
     /// Sends before time is up.
     fn send_until(&self, message: T, until: Option<Instant>, at: At) -> Result<(), SendTimeoutError<T>> {
-        let channel = &*self.0;
-        if channel.look(|state| state.capacity) == Some(0) {
+        if self.capacity() == Some(0) {
             return self.hand_over(message, until, at);
         }
-        let is_ready = || channel.look(|state| state.receivers == 0 || state.has_place(None));
+        let is_ready = || {
+            let state = self.0.state();
+            state.receivers == 0 || state.has_place(None)
+        };
         if !monitor::wait("send", at, is_ready, until) {
             return Err(SendTimeoutError::Timeout(message));
         }
-        let sent = channel.change(|state| match state.place(None) {
-            Some(place) if state.receivers > 0 => {
-                state.fill(place, message);
-                Ok(())
-            }
-            _ => Err(SendTimeoutError::Disconnected(message)),
-        });
-        match sent {
-            Ok(()) => channel.has_sent(),
-            Err(_) => channel.nobody_is_there(),
-        }
-        sent
+        put(&mut self.0.state(), message).map_err(|error| SendTimeoutError::Disconnected(error.into_inner()))
     }
 
     /// Sends where there is no queue: offers the message, and waits until it is taken.
     fn hand_over(&self, message: T, until: Option<Instant>, at: At) -> Result<(), SendTimeoutError<T>> {
         let channel = &*self.0;
         monitor::point("send", at);
-        let offer = channel.change(|state| {
-            if state.receivers == 0 {
-                return Err(SendTimeoutError::Disconnected(message));
-            }
-            if let Some(place) = state.place(None) {
-                state.fill(place, message);
-                return Ok(None);
-            }
-            let offer = Arc::new(Mutex::new(Some(message)));
-            state.offer(&offer);
-            Ok(Some(offer))
-        });
-        let offer = match offer {
-            Ok(Some(offer)) => offer,
-            Ok(None) => {
-                channel.has_sent();
-                return Ok(());
-            }
-            Err(error) => {
-                channel.nobody_is_there();
-                return Err(error);
-            }
+        let offer = match put(&mut channel.state(), message) {
+            Ok(()) => return Ok(()),
+            Err(TrySendError::Disconnected(message)) => return Err(SendTimeoutError::Disconnected(message)),
+            Err(TrySendError::Full(message)) => message,
         };
-        channel.offers();
-        let is_taken = || !is_full(&offer);
-        let nobody_receives = |state: &State<T>| state.receivers == 0 && state.is_waiting(&offer);
-        let in_time = monitor::wait("sent", at, || is_taken() || channel.look(nobody_receives), until);
-        let was_chosen = !channel.change(|state| state.withdraw(&offer));
-        if was_chosen && !is_taken() {
+        let offer = channel.state().offer(offer);
+        let nobody_receives = || {
+            let state = channel.state();
+            state.receivers == 0 && state.is_waiting(&offer)
+        };
+        let in_time = monitor::wait("sent", at, || !offer.is_full() || nobody_receives(), until);
+        let was_chosen = !channel.state().withdraw(&offer);
+        if was_chosen && offer.is_full() {
             // By a selection, whose operation is still to be completed: that has no limit.
-            monitor::wait("sent", at, is_taken, None);
+            monitor::wait("sent", at, || !offer.is_full(), None);
         }
-        match take(&offer) {
-            None => {
-                channel.was_taken();
-                Ok(())
-            }
+        let state = channel.state();
+        match state.take_back(&offer) {
+            None => Ok(()),
             Some(message) if in_time => {
-                channel.nobody_is_there();
+                state.nobody_is_there();
                 Err(SendTimeoutError::Disconnected(message))
             }
             Some(message) => Err(SendTimeoutError::Timeout(message)),
@@ -98,22 +84,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         monitor::point("try_send", Location::caller());
-        let sent = self.0.change(|state| match state.receivers {
-            0 => Err(TrySendError::Disconnected(message)),
-            _ => match state.place(None) {
-                Some(place) => {
-                    state.fill(place, message);
-                    Ok(())
-                }
-                None => Err(TrySendError::Full(message)),
-            },
-        });
-        match sent {
-            Ok(()) => self.0.has_sent(),
-            Err(TrySendError::Disconnected(_)) => self.0.nobody_is_there(),
-            Err(TrySendError::Full(_)) => {}
-        }
-        sent
+        put(&mut self.0.state(), message)
     }
 
     /// As in crossbeam-channel: a scheduling point; waits for a place.
@@ -150,12 +121,12 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
-        self.0.look(State::len)
+        self.0.state().messages()
     }
 
     /// As in crossbeam-channel.
     pub fn capacity(&self) -> Option<usize> {
-        self.0.look(|state| state.capacity)
+        self.0.state().capacity
     }
 
     /// As in crossbeam-channel.
@@ -166,36 +137,39 @@ impl<T> Sender<T> {
     /// Sends what a selection has got a place for.
     pub(crate) fn send_selected(&self, message: T, operation: &Operation, at: At) -> Result<(), SendError<T>> {
         monitor::point("send", at);
-        let sent = self.0.change_in_between(|state| match state.reserved(operation) {
-            Some(place) => Ok(state.fill(place, message)),
-            None => Err(SendError(message)),
-        });
-        if sent.is_err() {
-            self.0.nobody_is_there();
+        let mut state = self.0.state();
+        match state.reserved(operation) {
+            Some(place) => {
+                let _nobody_receives = state.fill(place, message);
+                Ok(())
+            }
+            None => {
+                state.nobody_is_there();
+                Err(SendError(message))
+            }
         }
-        sent.map(|_nobody_receives| ())
     }
 }
 
 impl<T> Handle for Sender<T> {
     fn is_ready(&self, except: Option<&Arc<Token>>) -> bool {
-        self.0.look(|state| state.receivers == 0 || state.has_place(except))
+        let state = self.0.state();
+        state.receivers == 0 || state.has_place(except)
     }
 
     fn commit(&self, operation: &Operation) {
-        self.0.change_in_between(|state| {
-            if state.receivers > 0 {
-                state.reserve(operation);
-            }
-        });
+        let mut state = self.0.state();
+        if state.receivers > 0 {
+            state.reserve(operation);
+        }
     }
 
     fn enter(&self, operation: &Operation) {
-        self.0.change_in_between(|state| state.wait_to_send(operation));
+        self.0.state().wait_to_send(operation);
     }
 
     fn leave(&self, operation: &Operation) {
-        self.0.change_in_between(|state| state.leave(operation));
+        self.0.state().stop_waiting(operation);
     }
 
     fn is_coming(&self) -> bool {
@@ -209,7 +183,7 @@ impl<T> Handle for Sender<T> {
 
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
-        self.0.change(|state| state.senders += 1);
+        self.0.state().senders += 1;
         Sender(self.0.clone())
     }
 }
@@ -217,7 +191,11 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        monitor::finally("drop a sender", Location::caller(), || self.0.leaves(|state| state.senders -= 1));
+        monitor::finally("drop a sender", Location::caller(), || {
+            let mut state = self.0.state();
+            state.is_left();
+            state.senders -= 1;
+        });
     }
 }
 

@@ -479,6 +479,31 @@ fn a_message_comes_after_no_other_one() {
 }
 
 #[test]
+fn a_selection_orders_what_its_operation_does() {
+    let sends = |s: &Sender<u32>, _: &Receiver<u32>| select! { send(s, 1) -> sent => sent.unwrap() };
+    let fails = |_: &Sender<u32>, r: &Receiver<u32>| select! { recv(r) -> _ => unreachable!(), default => {} };
+    assert!(!orders(unbounded, sends, sends));
+    assert!(!orders(|| bounded(2), sends, sends));
+    assert!(!orders(|| bounded(2), sends, |s, _| s.send(1).unwrap()));
+    assert!(!orders(unbounded, fails, fails));
+    let receives = |_: &Sender<u32>, r: &Receiver<u32>| select! { recv(r) -> message => assert!(message.is_ok()) };
+    assert!(orders(|| bounded(2), sends, receives));
+    let fills = || {
+        let (sender, receiver) = bounded(1);
+        sender.send(1).unwrap();
+        (sender, receiver)
+    };
+    assert!(orders(fills, receives, sends));
+    assert!(orders(fills, receives, |s, _| s.try_send(1).unwrap()));
+    let has_two = || {
+        let (sender, receiver) = unbounded();
+        sender.send(1).unwrap();
+        (sender, receiver)
+    };
+    assert!(!orders(has_two, sends, receives), "the first message was there before");
+}
+
+#[test]
 fn who_needs_the_place_of_a_message_comes_after_who_has_received_it() {
     let fills = || {
         let (sender, receiver) = bounded(1);

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// How far a task is.
+/// How far a task is. Who wakes it, asks it to end or is its end comes before what learns of that, and after nothing.
 #[derive(Default)]
 pub(crate) struct Progress {
     woken: bool,
@@ -45,7 +45,7 @@ pub(crate) const NOBODY: usize = usize::MAX;
 impl Task {
     pub fn new(at: At) -> Arc<Task> {
         Arc::new(Task {
-            progress: Resource::new(Progress::default()),
+            progress: Resource::unordered(Progress::default()),
             thread: AtomicUsize::new(NOBODY),
             joined_by: AtomicUsize::new(NOBODY),
             woke_itself: AtomicBool::new(false),
@@ -55,7 +55,15 @@ impl Task {
 
     /// Asks it to end.
     pub fn abort(&self, at: At) {
-        self.progress.change("abort", at, |progress| progress.aborted = true);
+        self.progress.change("abort", at, |progress| {
+            self.progress.comes_before();
+            progress.aborted = true;
+        });
+    }
+
+    /// Whether somebody has asked it to end: a scheduling point.
+    pub fn is_aborted(&self, name: &'static str) -> bool {
+        self.progress.asks(name, self.at, |progress| progress.aborted) == Some(true)
     }
 
     /// Runs the future on this thread; `None` if the task is aborted before that has ended. A task is dropped with what it
@@ -65,7 +73,7 @@ impl Task {
         let waker = Waker::from(self.clone());
         // Not on the stack, which may be given back without running destructors: what is pinned stays where it is until then.
         let mut future = Box::pin(future);
-        if abortable == Abortable::Yes && self.progress.change("begin", self.at, |p| p.aborted) == Some(true) {
+        if abortable == Abortable::Yes && self.is_aborted("begin") {
             return None;
         }
         loop {
@@ -82,7 +90,7 @@ impl Task {
     fn waits(&self, waker: &Waker, abortable: Abortable) -> bool {
         if self.woke_itself.swap(false, Relaxed) {
             fabius::thread::yield_now();
-            return abortable == Abortable::Yes && self.progress.look("go on", self.at, |p| p.aborted) == Some(true);
+            return abortable == Abortable::Yes && self.is_aborted("go on");
         }
         let aborted = self.progress.when(
             "wait to be woken",
@@ -90,6 +98,7 @@ impl Task {
             |progress| progress.woken || progress.aborted,
             next_timer(),
             |progress| {
+                self.progress.comes_after();
                 progress.woken = false;
                 progress.aborted
             },
@@ -130,7 +139,10 @@ impl Wake for Task {
         if self.thread.load(Relaxed) == extend::me() {
             self.woke_itself.store(true, Relaxed);
         } else {
-            self.progress.change("wake", self.at, |progress| progress.woken = true);
+            self.progress.change("wake", self.at, |progress| {
+                self.progress.comes_before();
+                progress.woken = true;
+            });
         }
     }
 }

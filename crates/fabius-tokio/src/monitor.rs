@@ -16,13 +16,16 @@ pub(crate) trait State {
 
 /// Whether the execution has used it before.
 #[derive(Default)]
-struct Used(Cell<bool>);
+pub(crate) struct Used(Cell<bool>);
+
+/// What comes before what: an operation says it while it is done.
+pub(crate) type Order = Resource<Used>;
 
 impl extend::State for Used {}
 
 /// The state, and the order of what is done to it.
 pub(crate) struct Monitor<S> {
-    order: Resource<Used>,
+    order: Order,
     state: Mutex<S>,
 }
 
@@ -33,7 +36,7 @@ impl<S> std::panic::RefUnwindSafe for Monitor<S> {}
 impl<S: State> Monitor<S> {
     #[track_caller]
     pub const fn new(state: S) -> Monitor<S> {
-        Monitor { order: Resource::new(Used(Cell::new(false))), state: Mutex::new(state) }
+        Monitor { order: Resource::unordered(Used(Cell::new(false))), state: Mutex::new(state) }
     }
 
     fn state(&self) -> MutexGuard<'_, S> {
@@ -49,36 +52,51 @@ impl<S: State> Monitor<S> {
     }
 
     /// Changes the state: a scheduling point, also while the stack is unwound. Outside of a check only destructors get here.
-    /// `change` runs no code of the user and drops nothing of his.
-    pub fn change<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> R) -> R {
+    /// `change` runs no code of the user and drops nothing of his. It says what that orders.
+    pub fn step<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S, &Order) -> R) -> R {
         match is_inside() {
             true => {
-                self.order.change(name, at, |used| change(&mut self.renewed(used))).expect("inside of an execution")
+                let change = |used: &mut Used| change(&mut self.renewed(used), &self.order);
+                self.order.change(name, at, change).expect("inside of an execution")
             }
-            false => change(&mut self.state()),
+            false => change(&mut self.state(), &self.order),
         }
     }
 
-    /// Tries to change it: a scheduling point. `None` changes nothing and orders nothing.
-    #[track_caller]
-    pub fn attempt<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> Option<R>) -> Option<R> {
-        must_be_inside();
-        self.order.attempt(name, at, |used| change(&mut self.renewed(used)))
+    /// The same, which comes after what was done before, and before what is done from here on.
+    pub fn change<R>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> R) -> R {
+        self.step(name, at, |state, order| {
+            order.orders();
+            change(state)
+        })
     }
 
-    /// The same, but it says what it finds if it changes nothing; that orders nothing.
+    /// Tries to change it: a scheduling point. `None` changes nothing.
+    #[track_caller]
+    pub fn attempt<R>(
+        &self,
+        name: &'static str,
+        at: At,
+        change: impl FnOnce(&mut S, &Order) -> Option<R>,
+    ) -> Option<R> {
+        must_be_inside();
+        self.order.attempt(name, at, |used| change(&mut self.renewed(used), &self.order))
+    }
+
+    /// The same. What it finds if that is an error changes nothing.
     ///
     /// # Errors
     /// What `change` finds.
     #[track_caller]
-    pub fn tries<R, E>(&self, name: &'static str, at: At, change: impl FnOnce(&mut S) -> Result<R, E>) -> Result<R, E> {
+    pub fn tries<R, E>(
+        &self,
+        name: &'static str,
+        at: At,
+        change: impl FnOnce(&mut S, &Order) -> Result<R, E>,
+    ) -> Result<R, E> {
         must_be_inside();
-        self.order.tries(name, at, |used| change(&mut self.renewed(used))).expect("inside of an execution")
-    }
-
-    /// What was just found comes after what made it so.
-    pub fn comes_after(&self) {
-        self.order.comes_after();
+        let tried = self.order.tries(name, at, |used| change(&mut self.renewed(used), &self.order));
+        tried.expect("inside of an execution")
     }
 
     /// Looks at the state: a scheduling point, which orders nothing.
@@ -91,25 +109,24 @@ impl<S: State> Monitor<S> {
 
     /// Asks whether something has come to pass: a scheduling point, which comes after that if it has.
     pub fn asks(&self, name: &'static str, at: At, ask: impl FnOnce(&S) -> bool) -> bool {
-        let has_come = self.look(name, at, ask);
-        if has_come && is_inside() {
-            self.comes_after();
+        match is_inside() {
+            true => self.order.asks(name, at, |used| ask(&self.renewed(used))).expect("inside of an execution"),
+            false => ask(&self.state()),
         }
-        has_come
     }
 
-    /// Waits as a thread does, not as a task, until this holds; then changes the state.
+    /// Waits as a thread does, not as a task, until this holds; then changes the state, and says what that orders.
     #[track_caller]
     pub fn when<R>(
         &self,
         name: &'static str,
         at: At,
         ready: impl Fn(&S) -> bool,
-        change: impl FnOnce(&mut S) -> R,
+        change: impl FnOnce(&mut S, &Order) -> R,
     ) -> R {
         must_be_inside();
         let ready = |used: &Used| !used.0.get() || ready(&self.state());
-        let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used)));
+        let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used), &self.order));
         changed.expect("there is no limit of time")
     }
 

@@ -176,7 +176,7 @@ impl Handle {
         join::start(&self.0, Location::caller(), |task| {
             move || {
                 task.thread.store(extend::me(), Relaxed);
-                let aborted = task.progress.change("begin", task.at, |progress| progress.aborted) == Some(true);
+                let aborted = task.is_aborted("begin");
                 (!aborted).then(f)
             }
         })

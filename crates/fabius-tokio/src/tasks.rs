@@ -64,7 +64,7 @@ impl Tasks {
         let is_owner = extend::me() == self.owner;
         let closed = !is_owner && self.closed.change("start a task", at, |closed| closed.0) == Some(true);
         if closed || self.is_gone.load(Relaxed) {
-            task.progress.change("abort", at, |progress| progress.aborted = true);
+            task.abort(at);
         }
         self.all().push(task.clone());
     }
@@ -110,7 +110,7 @@ impl Tasks {
                 return;
             }
             for task in tasks {
-                task.progress.when("wait for a task to end", at, |progress| progress.done, until, |_| ());
+                task.progress.when("wait for a task to end", at, |p| p.done, until, |_| task.progress.comes_after());
             }
         }
     }

@@ -2,7 +2,9 @@
 
 mod channels;
 mod common;
+mod edges;
 mod locks;
 mod newest;
+mod orders;
 mod tasks;
 mod time;

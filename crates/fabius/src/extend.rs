@@ -3,10 +3,16 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
+pub use crate::rt::Left;
 use crate::rt::{self, Edges, Holder, Inside, Op, Refine, Renew, Rt};
 use crate::sync::Finally;
 use crate::time::Instant;
 use std::panic::Location;
+
+/// What goes through a channel.
+pub mod channel {
+    pub use crate::channel::{Channel, Operation, Place, Slot, Taken, Token};
+}
 
 /// Who has something, and where it was taken.
 pub type Holding = (usize, &'static Location<'static>);
@@ -28,8 +34,8 @@ impl<S: State> Renew for Renewed<S> {
     }
 }
 
-/// A resource. What is done to it is a scheduling point, and orders what is done to it before and after, unless it is made by
-/// [`Resource::unordered`].
+/// A resource. What is done to it is a scheduling point, and orders what is done to it before and after. If it is made by
+/// [`Resource::unordered`], who changes it says what that orders.
 pub struct Resource<S: State>(Inside<Renewed<S>>, Edges);
 
 /// What a thread waits for: this of the state.
@@ -91,6 +97,16 @@ pub fn tells(payload: &(dyn std::any::Any + Send)) -> bool {
     !payload.is::<&'static str>() && !payload.is::<String>()
 }
 
+/// Who of so many at a barrier is told apart, by when it has come; the last one, unless the test looks at that.
+pub fn who_leads(count: usize) -> usize {
+    rt::who_leads(count)
+}
+
+/// The test looks at who is told apart.
+pub fn asks_who_leads() {
+    rt::observe(Refine::LEADERS);
+}
+
 /// One of so many alternatives, decided by the search.
 pub fn choose(alternatives: usize) -> usize {
     rt::choose(u32::try_from(alternatives).unwrap_or(u32::MAX)) as usize
@@ -132,6 +148,22 @@ impl<S: State> Resource<S> {
     /// It comes before those on this one that come after others, and after none.
     pub fn comes_before(&self) {
         rt::comes_before(self.0.id());
+    }
+
+    /// The operation that was just done leaves something here, which one that comes gets.
+    pub fn leaves(&self) -> Left {
+        rt::leaves(&self.0.object)
+    }
+
+    /// It gets that, and comes after who has left it.
+    pub fn takes(&self, left: Left) {
+        rt::takes(&self.0.object, left);
+    }
+
+    fn is_changed(&self) {
+        if self.1 == Edges::All {
+            self.orders();
+        }
     }
 
     fn write(&self, name: &'static str, at: &'static Location<'static>) -> Op {
@@ -190,7 +222,7 @@ impl<S: State> Resource<S> {
         let result = self.0.with(|state| change(&mut state.0)).flatten();
         rt::note(|| if result.is_some() { "taken" } else { "not to be had" }.into());
         match result {
-            Some(_) => rt::comes_between(self.0.id()),
+            Some(_) => self.is_changed(),
             None => rt::unchanged(),
         }
         result
@@ -209,7 +241,7 @@ impl<S: State> Resource<S> {
         rt::point(Op::write(name, self.0.id(), at).ordered());
         let result = self.0.with(|state| change(&mut state.0));
         match result {
-            Some(Ok(_)) => rt::comes_between(self.0.id()),
+            Some(Ok(_)) => self.is_changed(),
             _ => rt::unchanged(),
         }
         result

@@ -2,8 +2,9 @@
 //!
 //! To poll a task or its handle is a lock and its release, two steps; least costs count these.
 
-use crate::rt::{self, Object, Op, Rt};
+use crate::rt::{self, Object, Op, Refine, Rt};
 use crate::sync::Mutex;
+use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
@@ -82,20 +83,20 @@ pub struct JoinHandle<T> {
 }
 
 /// Why a task has no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum JoinError {
     /// It was aborted.
     Cancelled,
-    /// It panicked.
-    Panicked,
+    /// It panicked with this.
+    Panicked(Box<dyn Any + Send + 'static>),
 }
 
 impl fmt::Display for JoinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            JoinError::Cancelled => "the task was cancelled",
-            JoinError::Panicked => "the task panicked",
-        })
+        match self {
+            JoinError::Cancelled => f.write_str("the task was cancelled"),
+            JoinError::Panicked(payload) => write!(f, "the task panicked: {}", rt::text_of(payload.as_ref())),
+        }
     }
 }
 
@@ -136,7 +137,12 @@ where
         let result = match crate::extend::catch(|| block_on(abortable)) {
             Ok(Some(value)) => Ok(value),
             Ok(None) => Err(JoinError::Cancelled),
-            Err(_) => Err(JoinError::Panicked),
+            Err(payload) => {
+                if crate::extend::tells(payload.as_ref()) {
+                    rt::observe(Refine::RESULTS);
+                }
+                Err(JoinError::Panicked(payload))
+            }
         };
         let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut result = Some(result);
@@ -198,7 +204,8 @@ impl<T> Drop for JoinHandle<T> {
     /// Drops the result of the task, if it has ended and the result can tell: then a scheduling point. Otherwise the task does.
     fn drop(&mut self) {
         let goes_on = rt::with(|rt| !rt.abandoned) == Some(true);
-        if std::mem::needs_drop::<T>() && !self.is_over && goes_on {
+        let may_tell = std::mem::needs_drop::<T>() || crate::extend::results_matter();
+        if may_tell && !self.is_over && goes_on {
             let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             shared.detached = true;
             let result = shared.result.take();

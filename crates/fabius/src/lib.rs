@@ -59,6 +59,7 @@
 pub mod alloc;
 mod answer;
 pub mod cell;
+mod channel;
 mod check;
 mod command;
 #[cfg(feature = "traces")]

@@ -14,17 +14,29 @@ use std::marker::PhantomData;
 use std::num::NonZero;
 use std::panic::Location;
 use std::rc::Rc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
 
-/// What a thread leaves behind.
-struct Packet<T>(Mutex<Option<Result<T>>>);
+/// What a thread leaves behind. Whoever has it last drops it: the thread, or its handle.
+struct Packet<T> {
+    result: Mutex<Option<Result<T>>>,
+    /// Of a scope: whether there was a panic that nobody has asked for.
+    unhandled: Option<Arc<AtomicBool>>,
+}
 
 impl<T> Packet<T> {
     fn lock(&self) -> MutexGuard<'_, Option<Result<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T> Drop for Packet<T> {
+    fn drop(&mut self) {
+        if let (Some(unhandled), Some(Err(_))) = (&self.unhandled, &*self.lock()) {
+            unhandled.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -144,14 +156,19 @@ fn leaves<T>(result: &Result<T>) {
     }
 }
 
-fn start<'a, F, T>(f: F, builder: Builder, at: &'static Location<'static>) -> JoinHandle<T>
+fn start<'a, F, T>(
+    f: F,
+    builder: Builder,
+    unhandled: Option<Arc<AtomicBool>>,
+    at: &'static Location<'static>,
+) -> JoinHandle<T>
 where
     F: FnOnce() -> T + 'a,
     T: 'a,
 {
     let of = Of::Execution(rt::must(|rt| rt.epoch));
     rt::point(Op::local("spawn", at));
-    let packet = Arc::new(Packet(Mutex::new(None)));
+    let packet = Arc::new(Packet { result: Mutex::new(None), unhandled });
     let name: Option<Arc<str>> = builder.name.map(Into::into);
     let stack = builder.stack.unwrap_or_else(rt::usual_stack);
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
@@ -167,7 +184,7 @@ where
     F: FnOnce() -> T + Send + 'static,
     T: Send + 'static,
 {
-    start(f, Builder::new(), Location::caller())
+    start(f, Builder::new(), None, Location::caller())
 }
 
 /// As [`spawn`] for what is not `Send`: all threads of an execution run on one operating system thread.
@@ -177,7 +194,7 @@ where
     F: FnOnce() -> T + 'static,
     T: 'static,
 {
-    start(f, Builder { name, stack: None }, Location::caller())
+    start(f, Builder { name, stack: None }, None, Location::caller())
 }
 
 impl Builder {
@@ -206,7 +223,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'static,
         T: Send + 'static,
     {
-        Ok(start(f, self, Location::caller()))
+        Ok(start(f, self, None, Location::caller()))
     }
 
     /// As in std; never fails.
@@ -227,6 +244,11 @@ impl Builder {
     }
 }
 
+unsafe fn has_returned(id: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `ThreadId`.
+    rt.threads[unsafe { (*id.cast::<ThreadId>()).0 }].has_returned()
+}
+
 unsafe fn has_finished(id: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `ThreadId`.
     rt.threads[unsafe { (*id.cast::<ThreadId>()).0 }].finished
@@ -240,11 +262,28 @@ impl ThreadId {
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
         rt::point(op.when(&self, has_finished));
+        self.is_joined();
+    }
+
+    fn is_joined(self) {
         rt::with(|rt| {
             rt.threads[self.0].joined_by = Some(rt.current);
             rt.orders.as_mut().map(|orders| orders.joined(rt.current, self.0))
         });
         rt::note(|| format!("thread {}", self.0));
+    }
+
+    /// The end of a scope waits until the thread's function has returned, and not for its thread-local values.
+    fn ends_its_scope(self, at: &'static Location<'static>) {
+        if rt::with(|rt| rt.settings.refine.contains(Refine::ENDS)) == Some(true) {
+            rt::point(Op::read("join", token_of(self.0), at).when(&self, has_returned));
+            self.is_joined();
+        } else {
+            self.join(at);
+        }
+        if rt::with(|rt| rt.threads[self.0].returned) == Some(true) {
+            rt::observe(Refine::ENDS);
+        }
     }
 
     fn is_joined_by_current(self) -> bool {
@@ -282,8 +321,7 @@ impl<T> JoinHandle<T> {
         rt::observe(Refine::ENDS);
         // Std promises no edge, and makes none.
         rt::point(Op::read("is_finished", token_of(self.thread.id.0), Location::caller()).ordered());
-        let has_returned = |thread: &rt::Thread| thread.finished || thread.returned;
-        rt::with(|rt| has_returned(&rt.threads[self.thread.id.0])).unwrap_or(true)
+        rt::with(|rt| rt.threads[self.thread.id.0].has_returned()).unwrap_or(true)
     }
 }
 
@@ -426,6 +464,7 @@ pub fn available_parallelism() -> io::Result<NonZero<usize>> {
 pub struct Scope<'scope, 'env: 'scope> {
     /// Only used in this execution, while the scope is open.
     threads: Rc<Started>,
+    unhandled: Arc<AtomicBool>,
     of: Of,
     scope: PhantomData<&'scope mut &'scope ()>,
     env: PhantomData<&'env mut &'env ()>,
@@ -442,18 +481,7 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 /// The threads of a scope.
-type Started = UnsafeCell<Vec<(ThreadId, Arc<dyn Unhandled>)>>;
-
-/// Whether a thread panicked and nobody has asked for its result.
-trait Unhandled {
-    fn is_unhandled(&self) -> bool;
-}
-
-impl<T> Unhandled for Packet<T> {
-    fn is_unhandled(&self) -> bool {
-        matches!(*self.lock(), Some(Err(_)))
-    }
-}
+type Started = UnsafeCell<Vec<ThreadId>>;
 
 impl<'scope> Scope<'scope, '_> {
     /// As in std.
@@ -472,18 +500,15 @@ impl<'scope> Scope<'scope, '_> {
         T: Send + 'scope,
     {
         self.of.check();
-        let handle = start(f, builder, at);
-        let packet: Arc<dyn Unhandled + 'scope> = handle.packet.clone().expect("nobody has joined it");
-        // SAFETY: no reference is held over a point; the list is dropped before 'scope ends.
-        unsafe {
-            let packet = std::mem::transmute::<Arc<dyn Unhandled + 'scope>, Arc<dyn Unhandled>>(packet);
-            (*self.threads.get()).push((handle.thread.id, packet));
-        }
+        let handle = start(f, builder, Some(self.unhandled.clone()), at);
+        // SAFETY: no reference is held over a point.
+        unsafe { (*self.threads.get()).push(handle.thread.id) };
         ScopedJoinHandle { handle, scope: PhantomData }
     }
 }
 
-/// As in std. At its end the threads that the caller has not joined itself are joined, each in a step.
+/// As in std. At its end the threads that the caller has not joined itself are joined, each in a step; as in std, their
+/// thread-local values may be dropped later.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
@@ -492,26 +517,22 @@ where
     let at = Location::caller();
     let threads: Rc<Started> = Rc::default();
     let of = Of::Execution(rt::must(|rt| rt.epoch));
-    let scope = Scope { threads: threads.clone(), of, scope: PhantomData, env: PhantomData };
+    let unhandled = Arc::new(AtomicBool::new(false));
+    let (ours, theirs) = (threads.clone(), unhandled.clone());
+    let scope = Scope { threads: ours, unhandled: theirs, of, scope: PhantomData, env: PhantomData };
     let result = rt::catch_all(|| f(&scope));
     let mut next = 0;
     // SAFETY: no reference is held over a point; threads may spawn others in the meantime.
-    while let Some(id) = unsafe { (&*threads.get()).get(next).map(|(id, _)| *id) } {
+    while let Some(id) = unsafe { (&*threads.get()).get(next).copied() } {
         next += 1;
         // Who has joined it need not do so again, which would be a step more.
         if !id.is_joined_by_current() {
-            rt::wait_for(id.0, || {
-                id.join(at);
-            });
+            rt::wait_for(id.0, || id.ends_its_scope(at));
         }
     }
-    // SAFETY: no thread of the scope runs any more.
-    let joined = unsafe { std::mem::take(&mut *threads.get()) };
-    let panicked = joined.iter().any(|(_, packet)| packet.is_unhandled());
-    drop(joined);
     match result {
         Err(payload) => std::panic::resume_unwind(payload),
-        Ok(_) if panicked => panic!("a scoped thread panicked"),
+        Ok(_) if unhandled.load(Ordering::Relaxed) => panic!("a scoped thread panicked"),
         Ok(value) => value,
     }
 }

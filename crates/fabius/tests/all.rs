@@ -5,6 +5,7 @@ mod basics;
 mod borrows;
 mod chess;
 mod compare;
+mod edges;
 mod failures;
 mod litmus;
 mod orderings;

@@ -445,3 +445,75 @@ fn to_have_an_arc_alone_comes_after_the_drop_of_a_weak_reference() {
         other.join().unwrap();
     });
 }
+
+/// Two send, the second one when it knows that the first has, and only one message is received.
+#[test]
+fn who_receives_comes_after_the_sender_of_that_message_alone() {
+    let received = |places: Option<usize>, most: usize| {
+        move || {
+            let shared = Shared::new();
+            let (theirs, others) = (shared.clone(), shared.clone());
+            let (bounded, unbounded) = (mpsc::sync_channel(places.unwrap_or(1)), mpsc::channel());
+            let second = (bounded.0.clone(), unbounded.0.clone());
+            let first = thread::spawn(move || {
+                match places {
+                    Some(_) => bounded.0.send(1).unwrap(),
+                    None => unbounded.0.send(1).unwrap(),
+                }
+                theirs.flag.store(1, Relaxed);
+                std::mem::forget((bounded.0, unbounded.0));
+            });
+            let other = thread::spawn(move || {
+                if others.flag.load(Relaxed) == 1 {
+                    others.write();
+                    match places {
+                        Some(_) => second.0.send(2).unwrap(),
+                        None => second.1.send(2).unwrap(),
+                    }
+                    others.flag.store(2, Relaxed);
+                }
+                std::mem::forget(second);
+            });
+            if shared.flag.load(Relaxed) == 2 {
+                for _ in 0..most {
+                    let _message: u32 = if places.is_some() { bounded.1.recv() } else { unbounded.1.recv() }.unwrap();
+                }
+                shared.read();
+            }
+            first.join().unwrap();
+            other.join().unwrap();
+        }
+    };
+    for places in [None, Some(2)] {
+        judge("the first message", true, received(places, 1));
+        judge("both", false, received(places, 2));
+    }
+}
+
+/// A place is free again when a message is received: who gets it comes after that, and not after who makes the next one.
+#[test]
+fn who_needs_a_place_comes_after_who_has_made_that_one_alone() {
+    let sends = |most: u32| {
+        move || {
+            let shared = Shared::new();
+            let theirs = shared.clone();
+            let (sender, receiver) = mpsc::sync_channel(2);
+            sender.send(1).unwrap();
+            sender.send(2).unwrap();
+            let reader = thread::spawn(move || {
+                receiver.recv().unwrap();
+                theirs.write();
+                receiver.recv().unwrap();
+                theirs.flag.store(1, Relaxed);
+                receiver
+            });
+            if shared.flag.load(Relaxed) == 1 {
+                (0..most).for_each(|n| sender.send(n).unwrap());
+                shared.read();
+            }
+            reader.join().unwrap();
+        }
+    };
+    judge("the first place", true, sends(1));
+    judge("both", false, sends(2));
+}

@@ -452,12 +452,6 @@ fn who_begins_to_wait_for_a_message_comes_after_nobody() {
 
 #[test]
 fn who_drops_the_result_of_a_future_is_seen() {
-    struct Locks(Arc<Mutex<u32>>);
-    impl Drop for Locks {
-        fn drop(&mut self) {
-            *self.0.lock().unwrap() += 1;
-        }
-    }
     let report = Config::new().explore(|| {
         let lock = Arc::new(Mutex::new(0));
         let theirs = lock.clone();
@@ -471,4 +465,133 @@ fn who_drops_the_result_of_a_future_is_seen() {
         drop(guard);
     });
     assert_eq!(report.trace().map(|trace| trace.kind), Some(BugKind::Deadlock), "{report}");
+}
+
+#[test]
+fn who_drops_the_payload_of_a_future_is_seen_and_whoever_joins_gets_it() {
+    let task = |lock: &Arc<Mutex<u32>>| {
+        let theirs = lock.clone();
+        fabius::future::spawn(async move {
+            own_operation();
+            std::panic::resume_unwind(Box::new(Locks(theirs)));
+        })
+    };
+    for report in in_each_way(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let task: fabius::future::JoinHandle<()> = task(&lock);
+        let guard = lock.lock().unwrap();
+        drop(task);
+        drop(guard);
+    }) {
+        assert!(report.to_string().contains("deadlock"), "{report}");
+    }
+    Config::new().check(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let task: fabius::future::JoinHandle<()> = task(&lock);
+        let Err(fabius::future::JoinError::Panicked(payload)) = fabius::future::block_on(task) else {
+            unreachable!("it panics");
+        };
+        assert_eq!(*lock.lock().unwrap(), 0);
+        drop(payload.downcast::<Locks>().unwrap());
+        assert_eq!(*lock.lock().unwrap(), 1);
+    });
+}
+
+fabius::thread_local! {
+    static LOCAL: std::cell::RefCell<Option<Locks>> = const { std::cell::RefCell::new(None) };
+}
+
+#[test]
+fn a_scope_ends_before_or_behind_the_destructors_of_thread_local_values() {
+    fails_with(&["not dropped", "is dropped"], |wanted| {
+        let lock = Arc::new(Mutex::new(0));
+        let (theirs, mut value) = (lock.clone(), 0);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                own_operation();
+                value = 1;
+                LOCAL.with(|local| *local.borrow_mut() = Some(Locks(theirs)));
+            });
+        });
+        assert_eq!(value, 1);
+        let is_dropped = *lock.lock().unwrap() == 1;
+        fails(!is_dropped, "not dropped", wanted);
+        fails(is_dropped, "is dropped", wanted);
+    });
+    // Who joins waits for them.
+    Config::new().check(|| {
+        let lock = Arc::new(Mutex::new(0));
+        let theirs = lock.clone();
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| LOCAL.with(|local| *local.borrow_mut() = Some(Locks(theirs))));
+            thread.join().unwrap();
+        });
+        assert_eq!(*lock.lock().unwrap(), 1);
+    });
+}
+
+#[test]
+fn the_end_of_a_scope_comes_after_what_its_threads_have_done() {
+    for report in in_each_way(|| {
+        let (cell, lock) = (Cell::new(), Arc::new(Mutex::new(0)));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                cell.write();
+                let theirs = lock.clone();
+                LOCAL.with(|local| *local.borrow_mut() = Some(Locks(theirs)));
+                own_operation();
+            });
+        });
+        cell.read();
+    }) {
+        assert!(report.failure().is_none(), "{report}");
+    }
+}
+
+#[test]
+fn the_result_of_a_scoped_thread_goes_with_its_handle_or_its_thread() {
+    for report in in_each_way(|| {
+        let lock = Arc::new(Mutex::new(0));
+        thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                own_operation();
+                Locks(lock.clone())
+            });
+            let guard = lock.lock().unwrap();
+            // If the thread has ended, its result is dropped here.
+            drop(thread);
+            drop(guard);
+        });
+    }) {
+        assert!(report.to_string().contains("deadlock"), "{report}");
+    }
+    Config::new().check(|| {
+        let lock = Arc::new(Mutex::new(0));
+        thread::scope(|scope| drop(scope.spawn(|| Locks(lock.clone()))));
+        assert_eq!(*lock.lock().unwrap(), 1, "it is dropped before the scope ends");
+    });
+    let unhandled = Config::new().explore(|| {
+        thread::scope(|scope| drop(scope.spawn(|| std::panic::resume_unwind(Box::new(1)))));
+    });
+    assert!(unhandled.to_string().contains("a scoped thread panicked"), "{unhandled}");
+}
+
+#[test]
+fn who_finds_that_others_own_a_value_comes_after_none_of_them() {
+    races(|| {
+        let (cell, mut value) = (Cell::new(), Arc::new(0));
+        let (theirs, another, third) = (cell.clone(), value.clone(), value.clone());
+        let flag = Arc::new(AtomicUsize::new(0));
+        let raised = flag.clone();
+        let other = thread::spawn(move || {
+            theirs.write();
+            drop(another);
+            raised.store(1, std::sync::atomic::Ordering::Relaxed);
+        });
+        if flag.load(std::sync::atomic::Ordering::Relaxed) == 1 && Arc::get_mut(&mut value).is_none() {
+            cell.read();
+        }
+        other.join().unwrap();
+        drop(third);
+    });
 }

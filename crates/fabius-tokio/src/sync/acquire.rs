@@ -1,7 +1,7 @@
 //! Waiting for permits.
 
 use super::permits::{Asked, Permits, Ticket};
-use crate::monitor::{At, Monitor, State, must_be_inside};
+use crate::monitor::{At, Monitor, Order, State, must_be_inside};
 use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
@@ -10,9 +10,9 @@ use std::task::{Context, Poll, Waker};
 pub(crate) trait HasPermits: State {
     fn permits(&mut self) -> &mut Permits;
 
-    /// Somebody who asked for so many goes away. Returns its waker, and whom to wake.
-    fn give_up(&mut self, ticket: Ticket, count: usize) -> (Option<Waker>, Vec<Waker>) {
-        self.permits().leave(ticket, count)
+    /// Somebody who asked for some goes away. Returns its waker, and whom to wake.
+    fn give_up(&mut self, ticket: Ticket) -> (Option<Waker>, Vec<Waker>) {
+        self.permits().leave(ticket)
     }
 }
 
@@ -35,16 +35,16 @@ impl<'a, S: HasPermits> Request<'a, S> {
     }
 
     /// Asks, and does that with what it gets, in one step. `Ready(None)`: closed.
-    pub fn poll<R>(&mut self, cx: &Context<'_>, then: impl FnOnce(&mut S) -> R) -> Poll<Option<R>> {
+    pub fn poll<R>(&mut self, cx: &Context<'_>, then: impl FnOnce(&mut S, &Order) -> R) -> Poll<Option<R>> {
         must_be_inside();
         let (ticket, count, waker) = (self.ticket, self.count, cx.waker().clone());
-        let (asked, _before, result) = self.monitor.change(self.name, self.at, |state| {
+        let (asked, _before, result) = self.monitor.step(self.name, self.at, |state, order| {
             let permits = state.permits();
             let (asked, before) = match ticket {
-                None => (permits.ask(count, waker), None),
-                Some(ticket) => permits.ask_again(ticket, waker),
+                None => (permits.ask(count, waker, order), None),
+                Some(ticket) => permits.ask_again(ticket, waker, order),
             };
-            let result = (asked == Asked::Got).then(|| then(state));
+            let result = (asked == Asked::Got).then(|| then(state, order));
             (asked, before, result)
         });
         match (asked, result) {
@@ -64,8 +64,7 @@ impl<'a, S: HasPermits> Request<'a, S> {
 impl<S: HasPermits> Drop for Request<'_, S> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket {
-            let (_waker, wake) =
-                self.monitor.change("give up waiting", self.at, |state| state.give_up(ticket, self.count));
+            let (_waker, wake) = self.monitor.step("give up waiting", self.at, |state, _| state.give_up(ticket));
             wake_all(wake);
         }
     }
@@ -78,6 +77,6 @@ impl<S: HasPermits> Future for Acquire<'_, S> {
     type Output = Option<()>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<()>> {
-        self.0.poll(cx, |_| ())
+        self.0.poll(cx, |_, _| ())
     }
 }

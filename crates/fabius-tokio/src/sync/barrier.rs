@@ -3,21 +3,25 @@
 use super::acquire::wake_all;
 use super::waiters::{Wait, Waiters};
 use crate::monitor::{At, Monitor, State};
+use fabius::extend::{self, Left};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::task::Poll;
 
 struct Arrivals {
     count: usize,
-    /// How often all have come.
-    round: u64,
+    /// For each time that all have come, who leads, and what the last one has left.
+    rounds: Vec<(usize, Left)>,
     waiting: Waiters,
+}
+
+impl Arrivals {
+    const NOBODY: Arrivals = Arrivals { count: 0, rounds: Vec::new(), waiting: Waiters::new() };
 }
 
 impl State for Arrivals {
     fn renew(&mut self) {
-        *self = Arrivals { count: 0, round: 0, waiting: Waiters::new() };
+        *self = Arrivals::NOBODY;
     }
 }
 
@@ -32,8 +36,9 @@ pub struct Barrier {
 pub struct BarrierWaitResult(bool);
 
 impl BarrierWaitResult {
-    /// As in tokio.
+    /// As in tokio, which does not say which of them that is: the search tries all.
     pub fn is_leader(&self) -> bool {
+        extend::asks_who_leads();
         self.0
     }
 }
@@ -42,11 +47,10 @@ impl Barrier {
     /// As in tokio: for none is as for one.
     #[track_caller]
     pub fn new(n: usize) -> Barrier {
-        let arrivals = Monitor::new(Arrivals { count: 0, round: 0, waiting: Waiters::new() });
-        Barrier { arrivals, size: n.max(1) }
+        Barrier { arrivals: Monitor::new(Arrivals::NOBODY), size: n.max(1) }
     }
 
-    /// As in tokio: the last to come is the leader.
+    /// As in tokio.
     #[track_caller]
     pub fn wait(&self) -> impl Future<Output = BarrierWaitResult> + '_ {
         self.wait_at(Location::caller())
@@ -54,26 +58,29 @@ impl Barrier {
 
     async fn wait_at(&self, at: At) -> BarrierWaitResult {
         let mut wait = Wait::new(&self.arrivals, |arrivals| &mut arrivals.waiting, "wait at a barrier", at);
-        let (mut round, mut wake) = (None, Vec::new());
-        let is_leader = poll_fn(|cx| {
-            let polled = wait.poll(cx, |arrivals| match round {
-                Some(round) => (arrivals.round != round).then_some(false),
-                None => {
-                    round = Some(arrivals.round);
+        let (mut mine, mut wake) = (None, Vec::new());
+        let leader = poll_fn(|cx| {
+            let polled = wait.poll(cx, |arrivals, order| {
+                let (me, round) = *mine.get_or_insert_with(|| {
+                    order.comes_before();
                     arrivals.count += 1;
-                    (arrivals.count == self.size).then(|| {
-                        (arrivals.count, arrivals.round) = (0, arrivals.round + 1);
-                        wake = arrivals.waiting.take();
-                        true
-                    })
+                    (arrivals.count, arrivals.rounds.len())
+                });
+                if me == self.size && round == arrivals.rounds.len() {
+                    order.comes_after();
+                    arrivals.rounds.push((extend::who_leads(me), order.leaves()));
+                    arrivals.count = 0;
+                    wake = arrivals.waiting.take();
                 }
+                let (leader, left) = *arrivals.rounds.get(round)?;
+                order.takes(left);
+                Some(leader)
             });
-            if let Poll::Ready(true) = polled {
-                wake_all(std::mem::take(&mut wake));
-            }
+            wake_all(std::mem::take(&mut wake));
             polled
         });
-        BarrierWaitResult(is_leader.await)
+        let leader = leader.await;
+        BarrierWaitResult(mine.is_some_and(|(me, _)| me == leader))
     }
 }
 

@@ -3,8 +3,9 @@
 use super::acquire::wake_all;
 use super::waiters::{Wait, Waiters};
 use crate::executor::wait_for;
-use crate::monitor::{At, Monitor, State, must_be_inside};
+use crate::monitor::{At, Monitor, Order, State, must_be_inside};
 use error::{RecvError, SendError, TryRecvError};
+use fabius::extend::Left;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -14,6 +15,8 @@ use std::sync::Arc;
 /// A message, and how many receivers have not got it.
 struct Slot<T> {
     value: Option<Arc<T>>,
+    /// By who has sent it.
+    left: Left,
     missing: usize,
 }
 
@@ -41,27 +44,33 @@ enum Found<T> {
 
 impl<T> Channel<T> {
     /// What the receiver gets that has got all before `next`.
-    fn receive(&mut self, next: &mut u64) -> Found<T> {
+    fn receive(&mut self, next: &mut u64, order: &Order) -> Found<T> {
         let oldest = self.sent.saturating_sub(self.capacity as u64);
         if *next < oldest {
+            // How many were missed tells of the newest.
+            self.slots.back().into_iter().for_each(|slot| order.takes(slot.left));
             let missed = oldest - std::mem::replace(next, oldest);
             return Found::Lagged(missed);
         }
-        match self.taken(*next) {
+        match self.taken(*next, order) {
             Some(value) => {
                 *next += 1;
                 Found::Value(value)
             }
-            None if self.senders == 0 => Found::Closed,
+            None if self.senders == 0 => {
+                order.comes_after();
+                Found::Closed
+            }
             None => Found::Empty,
         }
     }
 
     /// The message of that number, which one receiver more has got.
-    fn taken(&mut self, number: u64) -> Option<Arc<T>> {
+    fn taken(&mut self, number: u64, order: &Order) -> Option<Arc<T>> {
         let first = self.sent - self.slots.len() as u64;
         let slot = self.slots.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)?;
         slot.missing -= 1;
+        order.takes(slot.left);
         if slot.missing == 0 { slot.value.take() } else { slot.value.clone() }
     }
 }
@@ -115,13 +124,17 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         must_be_inside();
-        let sent = self.0.change("send", Location::caller(), |channel| {
+        let sent = self.0.step("send", Location::caller(), |channel, order| {
             if channel.receivers == 0 {
+                order.comes_after();
                 return Err(SendError(value));
             }
-            channel.slots.push_back(Slot { value: Some(Arc::new(value)), missing: channel.receivers });
+            let (value, missing) = (Some(Arc::new(value)), channel.receivers);
+            channel.slots.push_back(Slot { value, left: order.leaves(), missing });
             channel.sent += 1;
             let over = if channel.slots.len() > channel.capacity { channel.slots.pop_front() } else { None };
+            // It is dropped here.
+            over.iter().for_each(|slot| order.takes(slot.left));
             Ok((channel.receivers, channel.receiving.take(), over))
         });
         let (receivers, wake, _over) = sent?;
@@ -157,7 +170,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> + '_ {
         let mut wait = Wait::new(&*self.0, |channel| &mut channel.closing, "closed", Location::caller());
-        poll_fn(move |cx| wait.poll(cx, |channel| (channel.receivers == 0).then_some(())))
+        poll_fn(move |cx| wait.poll(cx, |channel, order| (channel.receivers == 0).then(|| order.comes_after())))
     }
 
     /// As in tokio.
@@ -168,7 +181,7 @@ impl<T> Sender<T> {
 
 fn subscribe<T>(channel: &Arc<Monitor<Channel<T>>>, at: At) -> Receiver<T> {
     must_be_inside();
-    let next = channel.change("subscribe", at, |channel| {
+    let next = channel.step("subscribe", at, |channel, _| {
         channel.receivers += 1;
         channel.sent
     });
@@ -185,7 +198,7 @@ impl<T: Clone> Receiver<T> {
         let (channel, next) = (&*self.channel, &mut self.next);
         let mut wait = Wait::new(channel, |channel| &mut channel.receiving, "recv", Location::caller());
         poll_fn(move |cx| {
-            let found = wait.poll(cx, |channel| match channel.receive(next) {
+            let found = wait.poll(cx, |channel, order| match channel.receive(next, order) {
                 Found::Empty => None,
                 Found::Closed => Some(Err(RecvError::Closed)),
                 Found::Lagged(missed) => Some(Err(RecvError::Lagged(missed))),
@@ -203,10 +216,11 @@ impl<T: Clone> Receiver<T> {
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         must_be_inside();
         let next = &mut self.next;
-        let found = self.channel.tries("try_recv", Location::caller(), |channel| match channel.receive(next) {
-            Found::Empty => Err(TryRecvError::Empty),
-            found => Ok(found),
-        });
+        let found =
+            self.channel.tries("try_recv", Location::caller(), |channel, order| match channel.receive(next, order) {
+                Found::Empty => Err(TryRecvError::Empty),
+                found => Ok(found),
+            });
         match found? {
             Found::Value(value) => Ok(Arc::unwrap_or_clone(value)),
             Found::Lagged(missed) => Err(TryRecvError::Lagged(missed)),
@@ -261,7 +275,8 @@ impl<T> Clone for Sender<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let wake = self.0.change("drop a sender", Location::caller(), |channel| {
+        let wake = self.0.step("drop a sender", Location::caller(), |channel, order| {
+            order.comes_before();
             channel.senders -= 1;
             if channel.senders == 0 { channel.receiving.take() } else { Vec::new() }
         });
@@ -273,9 +288,10 @@ impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
         let next = self.next;
-        let (wake, _values) = self.channel.change("drop a receiver", Location::caller(), |channel| {
+        let (wake, _values) = self.channel.step("drop a receiver", Location::caller(), |channel, order| {
+            order.comes_before();
             let first = next.max(channel.sent - channel.slots.len() as u64);
-            let values: Vec<_> = (first..channel.sent).map(|number| channel.taken(number)).collect();
+            let values: Vec<_> = (first..channel.sent).map(|number| channel.taken(number, order)).collect();
             channel.receivers -= 1;
             (if channel.receivers == 0 { channel.closing.take() } else { Vec::new() }, values)
         });

@@ -99,7 +99,9 @@ impl<T: ?Sized> Mutex<T> {
     #[track_caller]
     fn try_get(&self, at: At) -> Result<(), TryLockError> {
         use super::acquire::HasPermits;
-        self.lock.attempt("try_lock", at, |state| state.permits().try_take(1).ok()).ok_or(TryLockError(()))
+        self.lock
+            .attempt("try_lock", at, |state, order| state.permits().try_take(1, order).ok())
+            .ok_or(TryLockError(()))
     }
 
     /// As in tokio: a scheduling point.
@@ -121,7 +123,7 @@ impl<T: ?Sized> Mutex<T> {
 
     fn unlock(&self, at: At) {
         use super::acquire::HasPermits;
-        wake_all(self.lock.change("unlock", at, |state| state.permits().give(1)));
+        wake_all(self.lock.step("unlock", at, |state, order| state.permits().give(1, order)));
     }
 }
 

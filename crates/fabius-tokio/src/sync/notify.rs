@@ -2,6 +2,7 @@
 
 use super::acquire::wake_all;
 use crate::monitor::{At, Monitor, State, must_be_inside};
+use fabius::extend::Left;
 use std::collections::VecDeque;
 use std::fmt;
 use std::future::Future;
@@ -25,15 +26,16 @@ enum Sent {
     ToAll,
 }
 
+/// Who is notified comes after who has notified it; a notification comes after nothing.
 #[derive(Default)]
 struct Notifications {
-    /// Left by `notify_one` when nobody waited.
-    permit: bool,
+    /// What `notify_one` has left when nobody waited: one permit, by all that have called it since.
+    permit: Vec<Left>,
     /// Calls of `notify_waiters`.
     broadcasts: u64,
     waiting: VecDeque<(u64, Option<Waker>)>,
     /// Those that a notification has reached and that have not noticed.
-    reached: Vec<(u64, Sent)>,
+    reached: Vec<(u64, Sent, Left)>,
     next: u64,
 }
 
@@ -45,31 +47,32 @@ impl State for Notifications {
 
 impl Notifications {
     const fn new() -> Notifications {
-        Notifications { permit: false, broadcasts: 0, waiting: VecDeque::new(), reached: Vec::new(), next: 0 }
+        Notifications { permit: Vec::new(), broadcasts: 0, waiting: VecDeque::new(), reached: Vec::new(), next: 0 }
     }
 
     /// Returns whom to wake.
-    fn notify(&mut self, take: Take) -> Option<Waker> {
+    fn notify(&mut self, take: Take, left: Left) -> Option<Waker> {
         let taken = match take {
             Take::First => self.waiting.pop_front(),
             Take::Last => self.waiting.pop_back(),
         };
         match taken {
             None => {
-                self.permit = true;
+                self.permit.push(left);
                 None
             }
             Some((id, waker)) => {
-                self.reached.push((id, Sent::ToOne(take)));
+                self.reached.push((id, Sent::ToOne(take), left));
                 waker
             }
         }
     }
 
     /// Whether somebody was reached, who then has noticed.
-    fn notices(&mut self, id: u64) -> Option<Sent> {
-        let position = self.reached.iter().position(|(other, _)| *other == id)?;
-        Some(self.reached.swap_remove(position).1)
+    fn notices(&mut self, id: u64) -> Option<(Sent, Left)> {
+        let position = self.reached.iter().position(|(other, ..)| *other == id)?;
+        let (_, sent, left) = self.reached.swap_remove(position);
+        Some((sent, left))
     }
 }
 
@@ -118,7 +121,7 @@ impl Notify {
 
     fn wait(&self, at: At) -> Wait {
         must_be_inside();
-        let broadcasts = self.0.change("notified", at, |state| state.broadcasts);
+        let broadcasts = self.0.look("notified", at, |state| state.broadcasts);
         Wait { stage: Stage::Made, broadcasts, at }
     }
 
@@ -140,23 +143,30 @@ impl Notify {
     #[track_caller]
     pub fn notify_one(&self) {
         must_be_inside();
-        wake_all(self.0.change("notify_one", Location::caller(), |state| state.notify(Take::First)));
+        wake_all(
+            self.0.step("notify_one", Location::caller(), |state, order| state.notify(Take::First, order.leaves())),
+        );
     }
 
     /// As in tokio: a scheduling point. Wakes who has begun to wait last, or leaves one permit.
     #[track_caller]
     pub fn notify_last(&self) {
         must_be_inside();
-        wake_all(self.0.change("notify_last", Location::caller(), |state| state.notify(Take::Last)));
+        wake_all(
+            self.0.step("notify_last", Location::caller(), |state, order| state.notify(Take::Last, order.leaves())),
+        );
     }
 
     /// As in tokio: a scheduling point. Leaves no permit.
     #[track_caller]
     pub fn notify_waiters(&self) {
         must_be_inside();
-        let wake = self.0.change("notify_waiters", Location::caller(), |state| {
+        let wake = self.0.step("notify_waiters", Location::caller(), |state, order| {
+            // For those that have not begun to wait.
+            order.comes_before();
             state.broadcasts += 1;
-            state.reached.extend(state.waiting.iter().map(|(id, _)| (*id, Sent::ToAll)));
+            let left = order.leaves();
+            state.reached.extend(state.waiting.iter().map(|(id, _)| (*id, Sent::ToAll, left)));
             state.waiting.drain(..).collect::<Vec<_>>()
         });
         wake_all(wake.into_iter().filter_map(|(_, waker)| waker));
@@ -168,8 +178,13 @@ impl Wait {
         let (stage, broadcasts, waker) = (self.stage, self.broadcasts, waker.cloned());
         let (stage, _before) = match stage {
             Stage::Done => return Poll::Ready(()),
-            Stage::Made => notify.0.change("wait for a notification", self.at, |state| {
-                if state.broadcasts != broadcasts || std::mem::take(&mut state.permit) {
+            Stage::Made => notify.0.step("wait for a notification", self.at, |state, order| {
+                if state.broadcasts != broadcasts {
+                    order.comes_after();
+                    return (Stage::Done, waker);
+                }
+                if !state.permit.is_empty() {
+                    state.permit.drain(..).for_each(|left| order.takes(left));
                     return (Stage::Done, waker);
                 }
                 let id = state.next;
@@ -177,8 +192,9 @@ impl Wait {
                 state.waiting.push_back((id, waker));
                 (Stage::Waits(id), None)
             }),
-            Stage::Waits(id) => notify.0.change("wait for a notification", self.at, |state| {
-                if state.notices(id).is_some() {
+            Stage::Waits(id) => notify.0.step("wait for a notification", self.at, |state, order| {
+                if let Some((_, left)) = state.notices(id) {
+                    order.takes(left);
                     return (Stage::Done, waker);
                 }
                 let mine = state.waiting.iter_mut().find(|(other, _)| *other == id);
@@ -191,9 +207,9 @@ impl Wait {
 
     fn leave(&self, notify: &Notify) {
         let Stage::Waits(id) = self.stage else { return };
-        let (_mine, wake) = notify.0.change("give up waiting", self.at, |state| match state.notices(id) {
-            Some(Sent::ToOne(take)) => (None, state.notify(take)),
-            Some(Sent::ToAll) => (None, None),
+        let (_mine, wake) = notify.0.step("give up waiting", self.at, |state, _| match state.notices(id) {
+            Some((Sent::ToOne(take), left)) => (None, state.notify(take, left)),
+            Some((Sent::ToAll, _)) => (None, None),
             None => {
                 let position = state.waiting.iter().position(|(other, _)| *other == id);
                 (position.and_then(|position| state.waiting.remove(position)), None)

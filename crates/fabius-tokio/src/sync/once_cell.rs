@@ -31,7 +31,7 @@ struct Right<'a, T>(&'a OnceCell<T>, At);
 
 impl<T> Drop for Right<'_, T> {
     fn drop(&mut self) {
-        wake_all(self.0.right.change("give up initializing", self.1, |state| state.permits().give(1)));
+        wake_all(self.0.right.step("give up initializing", self.1, |state, order| state.permits().give(1, order)));
     }
 }
 
@@ -75,7 +75,7 @@ impl<T> OnceCell<T> {
         let at = right.1;
         std::mem::forget(right);
         let Ok(()) = self.value.set(value) else { unreachable!("nobody else has the right to initialize") };
-        wake_all(self.right.change("initialized", at, |state| state.permits().close()));
+        wake_all(self.right.step("initialized", at, |state, order| state.permits().close(order)));
         self.value.get().expect("it is set")
     }
 
@@ -89,16 +89,13 @@ impl<T> OnceCell<T> {
         if self.initialized() {
             return Err(SetError::AlreadyInitializedError(value));
         }
-        match self.right.tries("set", at, |state| state.permits().try_take(1)) {
+        match self.right.tries("set", at, |state, order| state.permits().try_take(1, order)) {
             Ok(()) => {
                 self.put(Right(self, at), value);
                 Ok(())
             }
             Err(Refused::NoPermits) => Err(SetError::InitializingError(value)),
-            Err(Refused::Closed) => {
-                self.right.comes_after();
-                Err(SetError::AlreadyInitializedError(value))
-            }
+            Err(Refused::Closed) => Err(SetError::AlreadyInitializedError(value)),
         }
     }
 

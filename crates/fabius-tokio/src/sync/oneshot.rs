@@ -1,7 +1,7 @@
 //! Channels for one message, as `tokio::sync::oneshot`.
 
 use super::acquire::wake_all;
-use crate::monitor::{Monitor, State, must_be_inside};
+use crate::monitor::{Monitor, Order, State, must_be_inside};
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
@@ -20,6 +20,17 @@ struct Slot<T> {
 }
 
 impl<T> State for Slot<T> {}
+
+impl<T> Slot<T> {
+    /// The message, or that there will be none.
+    fn receive(&mut self, order: &Order) -> Poll<Option<T>> {
+        if self.value.is_none() && !self.sent && !self.closed {
+            return Poll::Pending;
+        }
+        order.comes_after();
+        Poll::Ready(self.value.take())
+    }
+}
 
 /// As in tokio.
 pub struct Sender<T>(Option<Arc<Monitor<Slot<T>>>>);
@@ -83,11 +94,13 @@ impl<T> Sender<T> {
     pub fn send(mut self, value: T) -> Result<(), T> {
         must_be_inside();
         let slot = self.0.take().expect("it is sent to once");
-        let sent = slot.change("send", Location::caller(), |slot| {
+        let sent = slot.step("send", Location::caller(), |slot, order| {
             slot.sent = true;
             if slot.closed {
+                order.comes_after();
                 return Err(value);
             }
+            order.comes_before();
             slot.value = Some(value);
             Ok(slot.receiving.take())
         });
@@ -109,8 +122,11 @@ impl<T> Sender<T> {
 
     fn poll_at(&mut self, cx: &Context<'_>, at: crate::monitor::At) -> Poll<()> {
         let waker = cx.waker().clone();
-        let (closed, _before) = self.slot().change("closed", at, |slot| match slot.closed {
-            true => (true, Some(waker)),
+        let (closed, _before) = self.slot().step("closed", at, |slot, order| match slot.closed {
+            true => {
+                order.comes_after();
+                (true, Some(waker))
+            }
             false => (false, slot.closing.replace(waker)),
         });
         if closed { Poll::Ready(()) } else { Poll::Pending }
@@ -128,7 +144,8 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn close(&mut self) {
         if let Some(slot) = &self.0 {
-            wake_all(slot.change("close", Location::caller(), |slot| {
+            wake_all(slot.step("close", Location::caller(), |slot, order| {
+                order.comes_before();
                 slot.closed = true;
                 slot.closing.take()
             }));
@@ -139,13 +156,11 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn try_recv(&mut self) -> Result<T, TryRecvError> {
         let Some(slot) = &self.0 else { return Err(TryRecvError::Closed) };
-        let received = slot.tries("try_recv", Location::caller(), |slot| match slot.value.take() {
-            Some(value) => Ok(value),
-            None if slot.sent || slot.closed => Err(TryRecvError::Closed),
-            None => Err(TryRecvError::Empty),
+        let received = slot.tries("try_recv", Location::caller(), |slot, order| match slot.receive(order) {
+            Poll::Ready(received) => received.ok_or(TryRecvError::Closed),
+            Poll::Pending => Err(TryRecvError::Empty),
         });
         if !matches!(received, Err(TryRecvError::Empty)) {
-            slot.comes_after();
             self.0 = None;
         }
         received
@@ -180,15 +195,14 @@ impl<T> Future for Receiver<T> {
         must_be_inside();
         let waker = cx.waker().clone();
         let slot = self.0.as_ref().expect("called after complete");
-        let (result, _before) = slot.change("recv", Location::caller(), |slot| match slot.value.take() {
-            Some(value) => (Poll::Ready(Ok(value)), Some(waker)),
-            None if slot.sent || slot.closed => (Poll::Ready(Err(RecvError(()))), Some(waker)),
-            None => (Poll::Pending, slot.receiving.replace(waker)),
+        let (result, _before) = slot.step("recv", Location::caller(), |slot, order| match slot.receive(order) {
+            Poll::Ready(received) => (Poll::Ready(received), Some(waker)),
+            Poll::Pending => (Poll::Pending, slot.receiving.replace(waker)),
         });
         if result.is_ready() {
             self.0 = None;
         }
-        result
+        result.map(|received| received.ok_or(RecvError(())))
     }
 }
 
@@ -196,7 +210,8 @@ impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            wake_all(slot.change("drop a sender", Location::caller(), |slot| {
+            wake_all(slot.step("drop a sender", Location::caller(), |slot, order| {
+                order.comes_before();
                 slot.sent = true;
                 slot.receiving.take()
             }));
@@ -208,7 +223,9 @@ impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
-            let (wake, _value) = slot.change("drop a receiver", Location::caller(), |slot| {
+            let (wake, _value) = slot.step("drop a receiver", Location::caller(), |slot, order| {
+                // What it drops was sent before.
+                order.orders();
                 slot.closed = true;
                 (slot.closing.take(), slot.value.take())
             });

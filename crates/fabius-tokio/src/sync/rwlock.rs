@@ -57,7 +57,9 @@ impl<T: ?Sized> RwLock<T> {
 
     #[track_caller]
     fn try_get(&self, name: &'static str, permits: usize, at: At) -> Result<(), TryLockError> {
-        self.lock.attempt(name, at, |state| state.permits().try_take(permits).ok()).ok_or(TryLockError(()))
+        self.lock
+            .attempt(name, at, |state, order| state.permits().try_take(permits, order).ok())
+            .ok_or(TryLockError(()))
     }
 
     /// As in tokio. To drop the future is to leave the queue.

@@ -20,6 +20,6 @@ unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T: ?Sized> RwLock<T> {
     pub(super) fn release(&self, name: &'static str, permits: usize, at: At) {
-        wake_all(self.lock.change(name, at, |state| state.permits().give(permits)));
+        wake_all(self.lock.step(name, at, |state, order| state.permits().give(permits, order)));
     }
 }

@@ -100,13 +100,13 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn forget_permits(&self, permits: usize) -> usize {
-        self.0.change("forget_permits", Location::caller(), |state| state.permits.forget(permits))
+        self.0.step("forget_permits", Location::caller(), |state, _| state.permits.forget(permits))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn close(&self) {
-        wake_all(self.0.change("close", Location::caller(), |state| state.permits.close()));
+        wake_all(self.0.step("close", Location::caller(), |state, order| state.permits.close(order)));
     }
 
     /// As in tokio: a scheduling point.
@@ -117,7 +117,7 @@ impl Semaphore {
 
     fn give(&self, permits: usize, name: &'static str, at: At) {
         let too_many = |state: &Counted| permits > Semaphore::MAX_PERMITS - state.permits.available();
-        let wake = self.0.change(name, at, |state| (!too_many(state)).then(|| state.permits.give(permits)));
+        let wake = self.0.step(name, at, |state, order| (!too_many(state)).then(|| state.permits.give(permits, order)));
         wake_all(wake.expect("a semaphore may not have more than MAX_PERMITS permits"));
     }
 
@@ -189,8 +189,8 @@ impl Semaphore {
     #[track_caller]
     fn try_get(&self, permits: usize, at: At) -> Result<(), TryAcquireError> {
         let mut refused = None;
-        let got = self.0.attempt("try_acquire", at, |state| {
-            state.permits.try_take(permits).map_err(|why| refused = Some(why)).ok()
+        let got = self.0.attempt("try_acquire", at, |state, order| {
+            state.permits.try_take(permits, order).map_err(|why| refused = Some(why)).ok()
         });
         match (got, refused) {
             (Some(()), _) => Ok(()),

@@ -1,6 +1,6 @@
 //! Those that wait until something holds of a state, in no particular order.
 
-use crate::monitor::{At, Monitor, State, must_be_inside};
+use crate::monitor::{At, Monitor, Order, State, must_be_inside};
 use std::task::{Context, Poll, Waker};
 
 /// Whom to wake when it may hold.
@@ -54,11 +54,11 @@ impl<'a, S: State> Wait<'a, S> {
         Wait { monitor, waiters, name, at, id: None }
     }
 
-    /// Looks whether it holds, and what it gives then.
-    pub fn poll<R>(&mut self, cx: &Context<'_>, check: impl FnOnce(&mut S) -> Option<R>) -> Poll<R> {
+    /// Looks whether it holds, and what it gives then. To begin to wait orders nothing.
+    pub fn poll<R>(&mut self, cx: &Context<'_>, check: impl FnOnce(&mut S, &Order) -> Option<R>) -> Poll<R> {
         must_be_inside();
         let (id, waiters, waker) = (self.id, self.waiters, cx.waker().clone());
-        let (result, id, _before) = self.monitor.change(self.name, self.at, |state| match check(state) {
+        let (result, id, _before) = self.monitor.step(self.name, self.at, |state, order| match check(state, order) {
             Some(result) => {
                 let mine = id.and_then(|id| waiters(state).remove(id));
                 (Poll::Ready(result), None, (mine, Some(waker)))
@@ -77,7 +77,7 @@ impl<S: State> Drop for Wait<'_, S> {
     fn drop(&mut self) {
         if let Some(id) = self.id {
             let waiters = self.waiters;
-            let _mine = self.monitor.change("give up waiting", self.at, |state| waiters(state).remove(id));
+            let _mine = self.monitor.step("give up waiting", self.at, |state, _| waiters(state).remove(id));
         }
     }
 }

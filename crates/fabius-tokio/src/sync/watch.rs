@@ -52,13 +52,15 @@ impl<T> Shared<T> {
         self.value.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Borrows the value, which has this version.
+    /// Borrows the value, which has this version. As behind any such lock, who borrows comes after who has changed the value, and
+    /// who changes it after all.
     fn borrow(&self, at: At) -> (RwLockReadGuard<'_, T>, u64) {
         let version = self.versions.when(
             "borrow",
             at,
             |v| !v.changing,
-            |versions| {
+            |versions, order| {
+                order.comes_after();
                 versions.borrowed += 1;
                 versions.version
             },
@@ -68,7 +70,8 @@ impl<T> Shared<T> {
 
     /// A value in place of the one that is there.
     fn replace(&self, value: T, at: At) -> (T, Vec<Waker>) {
-        self.versions.when("send", at, Versions::is_free, |versions| {
+        self.versions.when("send", at, Versions::is_free, |versions, order| {
+            order.orders();
             (std::mem::replace(&mut *self.value_mut(), value), versions.changed())
         })
     }
@@ -143,9 +146,13 @@ impl<T> Sender<T> {
             "send",
             Location::caller(),
             |versions| versions.receivers == 0 || versions.is_free(),
-            |versions| match versions.receivers {
-                0 => Err(SendError(value)),
-                _ => Ok((std::mem::replace(&mut *self.0.value_mut(), value), versions.changed())),
+            |versions, order| {
+                if versions.receivers == 0 {
+                    order.comes_after();
+                    return Err(SendError(value));
+                }
+                order.orders();
+                Ok((std::mem::replace(&mut *self.0.value_mut(), value), versions.changed()))
             },
         );
         let (_before, wake) = sent?;
@@ -174,7 +181,10 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn send_if_modified<F: FnOnce(&mut T) -> bool>(&self, modify: F) -> bool {
         let at = Location::caller();
-        self.0.versions.when("modify", at, Versions::is_free, |versions| versions.changing = true);
+        self.0.versions.when("modify", at, Versions::is_free, |versions, order| {
+            order.orders();
+            versions.changing = true;
+        });
         let changing = Changing(&self.0, at);
         let changed = modify(&mut self.0.value_mut());
         changing.ends(changed);
@@ -192,7 +202,8 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn subscribe(&self) -> Receiver<T> {
         must_be_inside();
-        let seen = self.0.versions.change("subscribe", Location::caller(), |versions| {
+        let seen = self.0.versions.step("subscribe", Location::caller(), |versions, order| {
+            order.comes_after();
             versions.receivers += 1;
             versions.version
         });
@@ -203,7 +214,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> + '_ {
         let mut wait = Wait::new(&self.0.versions, |v| &mut v.closing, "closed", Location::caller());
-        poll_fn(move |cx| wait.poll(cx, |versions| (versions.receivers == 0).then_some(())))
+        poll_fn(move |cx| wait.poll(cx, |versions, order| (versions.receivers == 0).then(|| order.comes_after())))
     }
 
     /// As in tokio: a scheduling point.
@@ -232,12 +243,14 @@ fn changed<'a, T>(
 ) -> impl Future<Output = Result<(), RecvError>> + use<'a, T> {
     let mut wait = Wait::new(&shared.versions, |versions| &mut versions.waiting, "changed", at);
     poll_fn(move |cx| {
-        wait.poll(cx, |versions| match versions.version != *seen {
-            true => {
-                *seen = versions.version;
-                Some(Ok(()))
+        wait.poll(cx, |versions, order| {
+            let is_new = versions.version != *seen;
+            if !is_new && versions.senders > 0 {
+                return None;
             }
-            false => (versions.senders == 0).then_some(Err(RecvError(()))),
+            order.comes_after();
+            *seen = versions.version;
+            Some(if is_new { Ok(()) } else { Err(RecvError(())) })
         })
     })
 }
@@ -264,11 +277,12 @@ impl<T> Receiver<T> {
     /// If nobody sends any more.
     #[track_caller]
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        let now = self.shared.versions.look("has_changed", Location::caller(), |v| (v.senders, v.version));
-        if now.0 == 0 || now.1 != self.seen {
-            self.shared.versions.comes_after();
-        }
-        if now.0 == 0 { Err(RecvError(())) } else { Ok(now.1 != self.seen) }
+        let (mut senders, seen) = (0, self.seen);
+        let has_changed = self.shared.versions.asks("has_changed", Location::caller(), |versions| {
+            senders = versions.senders;
+            versions.senders == 0 || versions.version != seen
+        });
+        if senders == 0 { Err(RecvError(())) } else { Ok(has_changed) }
     }
 
     /// As in tokio: a scheduling point.
@@ -349,7 +363,10 @@ impl<T> Deref for Ref<'_, T> {
 impl<T> Drop for Ref<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.shared.versions.change("drop a borrow", Location::caller(), |versions| versions.borrowed -= 1);
+        self.shared.versions.step("drop a borrow", Location::caller(), |versions, order| {
+            order.comes_after();
+            versions.borrowed -= 1;
+        });
     }
 }
 
@@ -364,7 +381,7 @@ impl<T> Clone for Sender<T> {
 impl<T> Clone for Receiver<T> {
     #[track_caller]
     fn clone(&self) -> Receiver<T> {
-        self.shared.versions.change("clone a receiver", Location::caller(), |versions| versions.receivers += 1);
+        self.shared.versions.step("clone a receiver", Location::caller(), |versions, _| versions.receivers += 1);
         Receiver { shared: self.shared.clone(), seen: self.seen }
     }
 }
@@ -372,7 +389,8 @@ impl<T> Clone for Receiver<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        wake_all(self.0.versions.change("drop a sender", Location::caller(), |versions| {
+        wake_all(self.0.versions.step("drop a sender", Location::caller(), |versions, order| {
+            order.comes_before();
             versions.senders -= 1;
             if versions.senders == 0 { versions.waiting.take() } else { Vec::new() }
         }));
@@ -382,7 +400,8 @@ impl<T> Drop for Sender<T> {
 impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
-        wake_all(self.shared.versions.change("drop a receiver", Location::caller(), |versions| {
+        wake_all(self.shared.versions.step("drop a receiver", Location::caller(), |versions, order| {
+            order.comes_before();
             versions.receivers -= 1;
             if versions.receivers == 0 { versions.closing.take() } else { Vec::new() }
         }));

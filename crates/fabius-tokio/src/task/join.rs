@@ -35,6 +35,7 @@ impl<T> Packet<T> {
     fn leave(&self, result: Result<T, JoinError>) {
         let mut result = Some(result);
         let waiting = self.task.progress.change("end of a task", self.task.at, |progress| {
+            self.task.progress.comes_before();
             progress.done = true;
             if !progress.detached {
                 *self.result() = result.take();
@@ -103,7 +104,10 @@ impl<T> JoinHandle<T> {
     pub(crate) fn is_ready(&self, cx: Option<&Context<'_>>, at: At) -> bool {
         let waker = cx.map(|cx| cx.waker().clone());
         let changed = self.0.task.progress.change("join a task", at, |progress| match progress.done {
-            true => (None, true),
+            true => {
+                self.0.task.progress.comes_after();
+                (None, true)
+            }
             false => (waker.and_then(|waker| progress.waiting.replace(waker)), false),
         });
         let (_before, done) = changed.expect("inside of an execution");
@@ -155,6 +159,9 @@ impl<T> Drop for JoinHandle<T> {
             let packet = &*self.0;
             let taken = packet.task.progress.change("drop a handle", Location::caller(), |progress| {
                 progress.detached = true;
+                if progress.done {
+                    packet.task.progress.comes_after();
+                }
                 packet.result().take()
             });
             drop(taken);

@@ -10,14 +10,15 @@
 //! 3. A load that finds what was stored without an edge is remembered, so that the report of a race can say which
 //!    ordering would have made one.
 //!
-//! Operations of locks, channels and the like order everything that touches the same object: what reads it comes after
-//! what changed it, and what changes it after all before. Their orders are those that std documents, or stronger; who
-//! only makes others go on (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing.
+//! Operations of locks and the like order everything that touches the same object: what reads it comes after what changed it,
+//! and what changes it after all before. Their orders are those that std documents, or stronger; who only makes others go on
+//! (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing. Who receives a message
+//! comes after who has sent that one ([`Left`]).
 
 use super::clock::{Clock, Did, Event, Place, acquires, at, join, releases};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
-use super::{Op, Refine};
+use super::{Object as Id, Op, Refine};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
@@ -42,6 +43,8 @@ struct Object {
     touched: Clock,
     /// Of an atomic: the last store, or, with deviations, all that can be found.
     history: History,
+    /// Of what is handed on piece by piece, for each piece what comes before who gets it.
+    left: Vec<Clock>,
 }
 
 /// A load that found a store and made no edge with it.
@@ -185,6 +188,25 @@ impl Clocks {
         let object = entry(&mut self.objects, object);
         join(&mut object.written, &clock);
         join(&mut object.touched, &clock);
+        self.tick(thread);
+    }
+
+    /// An operation that leaves something in an object, which one that comes gets. Returns its number.
+    fn leaves(&mut self, thread: usize, object: usize) -> usize {
+        self.goes_to(thread, Some(object));
+        let clock = self.clock(thread);
+        let left = &mut entry(&mut self.objects, object).left;
+        left.push(clock);
+        let number = left.len() - 1;
+        self.tick(thread);
+        number
+    }
+
+    /// An operation that gets what was left under that number.
+    fn takes(&mut self, thread: usize, object: usize, number: usize) {
+        self.goes_to(thread, Some(object));
+        let left = self.objects.get(object).and_then(|object| object.left.get(number)).cloned().unwrap_or_default();
+        join(&mut self.thread(thread).clock, &left);
         self.tick(thread);
     }
 
@@ -403,6 +425,29 @@ impl Clocks {
         let stored = format!("the load at {} finds what is stored at {}", at(loaded), at(stored));
         Some(format!("{stored}, and makes no edge: {would}"))
     }
+}
+
+/// What somebody has left in an object: who gets it comes after what that thread had done until then.
+#[derive(Clone, Copy, Debug)]
+pub struct Left(u32);
+
+/// The operation that was just done leaves something there.
+pub(crate) fn leaves(object: &Id) -> Left {
+    let number = super::with(|rt| {
+        let object = rt.settings.refine.contains(Refine::RACES).then(|| object.id_in(rt))?;
+        Some(rt.clocks.leaves(rt.current, object as usize))
+    });
+    Left(number.flatten().unwrap_or(0) as u32)
+}
+
+/// It gets what was left there.
+pub(crate) fn takes(object: &Id, left: Left) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            let object = object.id_in(rt) as usize;
+            rt.clocks.takes(rt.current, object, left.0 as usize);
+        }
+    });
 }
 
 /// The operation that was just done comes after what has changed an object, as one that reads it does.

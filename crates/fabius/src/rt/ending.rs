@@ -4,7 +4,7 @@ use super::unwinding::{self, catch, catch_all};
 use super::{Op, Panic, RT, Refine, Rt, note_panic, point, with};
 use fabius_trace::BugKind;
 
-/// Waits for the end of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread
+/// Waits for the function of a thread, which borrows from the current one, by `join`; if that is abandoned, unwinds the thread
 /// on the spot.
 pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
     if with(|rt| rt.abandoned) == Some(false) {
@@ -13,7 +13,7 @@ pub(crate) fn wait_for(id: usize, join: impl FnOnce()) {
     let rt = RT.get();
     // SAFETY: as in `with`; no reference is held while the thread runs.
     unsafe {
-        let is_over = || (&*rt).threads[id].finished;
+        let is_over = || (&*rt).threads[id].has_returned();
         while !is_over() {
             if !unwinding::go_on(rt, id) {
                 unwinding::cannot_go_on("the end of a scope waits for its thread");

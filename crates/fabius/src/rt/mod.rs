@@ -52,7 +52,8 @@ mod watch;
 mod words;
 
 pub(crate) use clock::Did;
-pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between};
+pub use clocks::Left;
+pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between, leaves, takes};
 pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
@@ -64,7 +65,7 @@ pub(crate) use memory::{Found, Watched, Ways, does, edges, edges_of, fence, find
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
-pub(crate) use panics::{Panic, capture_panics, note_panic};
+pub(crate) use panics::{Panic, capture_panics, note_panic, text_of};
 pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, address_is, changes, give_way, gives_back, holds, touches, unchanged, value_is};
@@ -139,6 +140,11 @@ impl Thread {
     pub fn op(&self) -> Option<&Op> {
         // SAFETY: the operation is on the stack of a fiber that waits in `point`.
         unsafe { self.op.as_ref() }
+    }
+
+    /// Whether its function has returned.
+    pub fn has_returned(&self) -> bool {
+        self.finished || self.returned
     }
 }
 
@@ -408,6 +414,12 @@ pub(crate) fn choose(alternatives: u32) -> u32 {
         _ => 0,
     })
     .unwrap_or(0)
+}
+
+/// Who of so many at a barrier is told apart: the last to arrive, as std has it today, and the others where the test looks at that.
+pub(crate) fn who_leads(count: usize) -> usize {
+    let matters = with(|rt| rt.settings.refine.contains(Refine::LEADERS)) == Some(true);
+    count - if matters { choose(count as u32) as usize } else { 0 }
 }
 
 /// The same for what the test leaves open, and not the order of messages.

@@ -68,7 +68,7 @@ fn say_last_words(panic: &Panic) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
-fn text_of(payload: &(dyn Any + Send)) -> String {
+pub(crate) fn text_of(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|s| (*s).to_string());
     text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_else(|| "a panic without a text".into())
 }

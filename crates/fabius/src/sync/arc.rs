@@ -255,12 +255,12 @@ impl<T: ?Sized> Arc<T> {
         let at = Location::caller();
         rt::observe(Refine::WEAK_COUNTS);
         this.shared.look("get_mut", true, at);
-        this.shared.comes_after_drops(at);
-        let value = Std::get_mut(&mut this.value);
-        if value.is_some() && !rt::current().is_null() {
+        let value = Std::get_mut(&mut this.value)?;
+        if !rt::current().is_null() {
+            this.shared.comes_after_drops(at);
             rt::comes_after(this.shared.weak.id());
         }
-        value
+        Some(value)
     }
 
     /// As in std: a scheduling point.

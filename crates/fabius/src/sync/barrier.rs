@@ -1,6 +1,6 @@
 //! Barriers.
 
-use crate::rt::{self, Inside, Op, Refine, Renew, Rt};
+use crate::rt::{self, Inside, Left, Op, Refine, Renew, Rt};
 use std::fmt;
 use std::panic::Location;
 
@@ -11,10 +11,10 @@ pub struct Barrier {
     outside: std::sync::Barrier,
 }
 
-/// How many have arrived in this round, and who of those before was told apart in each.
+/// How many have arrived in this round; who was told apart in each of those before, and what the last to arrive has left.
 struct Arrived {
     count: usize,
-    leaders: Vec<usize>,
+    leaders: Vec<(usize, Left)>,
 }
 
 impl Arrived {
@@ -77,21 +77,20 @@ impl Barrier {
         let Some((mine, round)) = arrived else { return BarrierWaitResult(self.outside.wait().is_leader()) };
         if mine >= size {
             rt::note(|| "the last".into());
-            let matters = rt::with(|rt| rt.settings.refine.contains(Refine::LEADERS)) == Some(true);
-            // The first alternative is the last to arrive, as std has it today.
-            let leader = mine - if matters { rt::choose(mine as u32) as usize } else { 0 };
+            let leader = rt::who_leads(mine);
+            let left = rt::leaves(&self.inside.object);
             self.inside.with(|arrived| {
                 arrived.count = 0;
-                arrived.leaders.push(leader);
+                arrived.leaders.push((leader, left));
             });
             return BarrierWaitResult(leader == mine);
         }
         rt::note(|| format!("{mine} of {size}"));
         let waiting = Waiting { barrier: self, round };
         rt::point(Op::local("wait for the others at a barrier", at).when(&waiting, is_over));
-        rt::comes_after(self.inside.id());
-        let leader = self.inside.with(|arrived| arrived.leaders.get(round).copied()).flatten();
-        BarrierWaitResult(leader == Some(mine))
+        let round = self.inside.with(|arrived| arrived.leaders.get(round).copied()).flatten();
+        round.into_iter().for_each(|(_, left)| rt::takes(&self.inside.object, left));
+        BarrierWaitResult(round.is_some_and(|(leader, _)| leader == mine))
     }
 }
 

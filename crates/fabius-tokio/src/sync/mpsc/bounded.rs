@@ -51,7 +51,9 @@ impl<T> Sender<T> {
     /// Sends what is there, and leaves it if nobody receives any more.
     async fn send_from(&self, value: &mut Option<T>, at: At) -> Option<()> {
         let mut request = Request::new(&*self.0, "send", at, 1);
-        let sent = poll_fn(|cx| request.poll(cx, |state| value.take().and_then(|value| state.push(value)))).await;
+        let sent =
+            poll_fn(|cx| request.poll(cx, |state, order| value.take().and_then(|value| state.push(value, order))))
+                .await;
         sent.map(wake_all)
     }
 
@@ -89,12 +91,9 @@ impl<T> Sender<T> {
     pub fn try_send(&self, value: T) -> Result<(), TrySendError<T>> {
         must_be_inside();
         let mut value = Some(value);
-        let sent = self.0.tries("try_send", Location::caller(), |state| {
-            state.places.try_take(1).map(|()| value.take().and_then(|value| state.push(value)))
+        let sent = self.0.tries("try_send", Location::caller(), |state, order| {
+            state.places.try_take(1, order).map(|()| value.take().and_then(|value| state.push(value, order)))
         });
-        if matches!(sent, Err(Refused::Closed)) {
-            self.0.comes_after();
-        }
         match (sent, value) {
             (Ok(wake), _) => {
                 wake_all(wake);
@@ -124,11 +123,7 @@ impl<T> Sender<T> {
 
     pub(super) fn try_places(&self, count: usize, at: At) -> Result<(), Refused> {
         must_be_inside();
-        let taken = self.0.tries("try_reserve", at, |state| state.places.try_take(count));
-        if taken == Err(Refused::Closed) {
-            self.0.comes_after();
-        }
-        taken
+        self.0.tries("try_reserve", at, |state, order| state.places.try_take(count, order))
     }
 
     /// As in tokio. To drop the future is to leave the queue.

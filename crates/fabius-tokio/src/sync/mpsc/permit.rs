@@ -11,12 +11,12 @@ pub struct Permit<'a, T>(Option<&'a Channel<T>>);
 
 #[track_caller]
 pub(super) fn send<T>(channel: &Channel<T>, value: T) {
-    wake_all(channel.change("send", Location::caller(), |state| state.push(value)));
+    wake_all(channel.step("send", Location::caller(), |state, order| state.push(value, order)));
 }
 
 #[track_caller]
 pub(super) fn free<T>(channel: &Channel<T>, places: usize) {
-    wake_all(channel.change("drop a permit", Location::caller(), |state| state.free(places)));
+    wake_all(channel.step("drop a permit", Location::caller(), |state, order| state.free(places, order)));
 }
 
 impl<'a, T> Permit<'a, T> {

@@ -1,7 +1,7 @@
 //! The side that receives.
 
 use super::error::TryRecvError;
-use super::state::{Channel, drop_receiver};
+use super::state::{Channel, Inner, drop_receiver};
 use crate::monitor::{At, must_be_inside};
 use crate::sync::acquire::wake_all;
 use std::fmt;
@@ -13,7 +13,7 @@ use std::task::{Context, Poll};
 fn poll_receive<T>(channel: &Channel<T>, most: usize, cx: &Context<'_>, at: At) -> Poll<Vec<T>> {
     must_be_inside();
     let waker = cx.waker().clone();
-    let (received, others) = channel.change("recv", at, |state| state.receive(most, waker));
+    let (received, others) = channel.step("recv", at, |state, order| state.receive(most, waker, order));
     // A waker that is replaced is not to be woken.
     if received.is_ready() {
         wake_all(others);
@@ -23,11 +23,7 @@ fn poll_receive<T>(channel: &Channel<T>, most: usize, cx: &Context<'_>, at: At) 
 
 fn try_receive<T>(channel: &Channel<T>, at: At) -> Result<T, TryRecvError> {
     must_be_inside();
-    let received = channel.tries("try_recv", at, |state| state.pop());
-    if matches!(received, Err(TryRecvError::Disconnected)) {
-        channel.comes_after();
-    }
-    let (value, wake) = received?;
+    let (value, wake) = channel.tries("try_recv", at, Inner::pop)?;
     wake_all(wake);
     Ok(value)
 }
@@ -92,7 +88,7 @@ macro_rules! receiver {
             /// As in tokio: a scheduling point. Messages that have a place are still received.
             #[track_caller]
             pub fn close(&mut self) {
-                wake_all(self.0.change("close", Location::caller(), |state| state.close()));
+                wake_all(self.0.step("close", Location::caller(), Inner::close));
             }
 
             /// As in tokio: a scheduling point.

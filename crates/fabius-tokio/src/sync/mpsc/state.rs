@@ -1,18 +1,20 @@
 //! The state of a channel. Nothing here waits.
 
 use super::error::TryRecvError;
-use crate::monitor::{At, Monitor, State};
+use crate::monitor::{At, Monitor, Order, State};
 use crate::sync::acquire::{HasPermits, wake_all};
 use crate::sync::permits::{Permits, Ticket};
 use crate::sync::waiters::{Wait, Waiters};
+use fabius::extend::Left;
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::sync::Arc;
 use std::task::{Poll, Waker};
 
-/// A channel. One without a bound has a place for everything.
+/// A channel. One without a bound has a place for everything. Who receives a message comes after who has sent it, and a message
+/// comes after no other one, but for who has made room for it.
 pub(super) struct Inner<T> {
-    pub queue: VecDeque<T>,
+    pub queue: VecDeque<(T, Left)>,
     /// Places: a message has one until it is received.
     pub places: Permits,
     capacity: Option<usize>,
@@ -29,8 +31,8 @@ impl<T> HasPermits for Inner<T> {
         &mut self.places
     }
 
-    fn give_up(&mut self, ticket: Ticket, count: usize) -> (Option<Waker>, Vec<Waker>) {
-        let (mine, mut wake) = self.places.leave(ticket, count);
+    fn give_up(&mut self, ticket: Ticket) -> (Option<Waker>, Vec<Waker>) {
+        let (mine, mut wake) = self.places.leave(ticket);
         wake.extend(self.end());
         (mine, wake)
     }
@@ -55,17 +57,17 @@ pub(super) type Wake = Vec<Waker>;
 
 impl<T> Inner<T> {
     /// A message that has its place. Returns the receiver, to be woken.
-    pub fn push(&mut self, value: T) -> Option<Waker> {
-        self.queue.push_back(value);
+    pub fn push(&mut self, value: T, order: &Order) -> Option<Waker> {
+        self.queue.push_back((value, order.leaves()));
         self.receiving.take()
     }
 
-    /// Gives back a place.
-    pub fn free(&mut self, places: usize) -> Wake {
-        if self.capacity.is_none() {
+    /// Gives back places.
+    pub fn free(&mut self, places: usize, order: &Order) -> Wake {
+        if self.capacity.is_none() || places == 0 {
             return Wake::new();
         }
-        let mut wake = self.places.give(places);
+        let mut wake = self.places.give(places, order);
         wake.extend(self.end());
         wake
     }
@@ -86,22 +88,36 @@ impl<T> Inner<T> {
     }
 
     /// A message, and whom to wake that has a place then.
-    pub fn pop(&mut self) -> Result<(T, Wake), TryRecvError> {
+    pub fn pop(&mut self, order: &Order) -> Result<(T, Wake), TryRecvError> {
         match self.queue.pop_front() {
-            Some(value) => Ok((value, self.free(1))),
-            None if self.is_over() => Err(TryRecvError::Disconnected),
+            Some((value, left)) => {
+                order.takes(left);
+                Ok((value, self.free(1, order)))
+            }
+            None if self.is_over() => {
+                order.comes_after();
+                Err(TryRecvError::Disconnected)
+            }
             None => Err(TryRecvError::Empty),
         }
     }
 
     /// Up to so many of them, or a wait: then whom that replaces.
-    pub fn receive(&mut self, most: usize, waker: Waker) -> (Poll<Vec<T>>, Wake) {
-        let count = most.min(self.queue.len());
-        if count == 0 && !self.is_over() {
-            return (Poll::Pending, self.receiving.replace(waker).into_iter().collect());
+    pub fn receive(&mut self, most: usize, waker: Waker, order: &Order) -> (Poll<Vec<T>>, Wake) {
+        let (mut values, mut wake) = (Vec::new(), Wake::new());
+        while values.len() < most {
+            match self.pop(order) {
+                Ok((value, more)) => {
+                    values.push(value);
+                    wake.extend(more);
+                }
+                Err(TryRecvError::Empty) if values.is_empty() => {
+                    return (Poll::Pending, self.receiving.replace(waker).into_iter().collect());
+                }
+                Err(_) => break,
+            }
         }
-        let values = self.queue.drain(..count).collect();
-        (Poll::Ready(values), self.free(count))
+        (Poll::Ready(values), wake)
     }
 
     /// How many places there are.
@@ -110,14 +126,15 @@ impl<T> Inner<T> {
     }
 
     /// Nobody sends any more who has no place. Returns whom to wake.
-    pub fn close(&mut self) -> Wake {
-        let mut wake = self.places.close();
+    pub fn close(&mut self, order: &Order) -> Wake {
+        let mut wake = self.places.close(order);
         wake.extend(self.closing.take());
         wake
     }
 
     /// One sender less. Returns the receiver, to be woken if it was the last.
-    pub fn leave(&mut self) -> Option<Waker> {
+    pub fn leave(&mut self, order: &Order) -> Option<Waker> {
+        order.comes_before();
         self.senders -= 1;
         if self.senders == 0 { self.receiving.take() } else { None }
     }
@@ -131,7 +148,10 @@ pub(super) fn one_more<T>(channel: &Arc<Channel<T>>) -> Arc<Channel<T>> {
 
 /// A sender more, if there is any.
 pub(super) fn upgrade<T>(channel: &Arc<Channel<T>>, at: At) -> Option<Arc<Channel<T>>> {
-    let is_alive = channel.change("upgrade", at, |state| {
+    let is_alive = channel.step("upgrade", at, |state, order| {
+        if state.senders == 0 {
+            order.comes_after();
+        }
         state.senders += usize::from(state.senders > 0);
         state.senders > 0
     });
@@ -139,14 +159,15 @@ pub(super) fn upgrade<T>(channel: &Arc<Channel<T>>, at: At) -> Option<Arc<Channe
 }
 
 pub(super) fn drop_sender<T>(channel: &Channel<T>, at: At) {
-    wake_all(channel.change("drop a sender", at, Inner::leave));
+    wake_all(channel.step("drop a sender", at, Inner::leave));
 }
 
 pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
-    let (wake, _messages) = channel.change("drop a receiver", at, |state| {
-        let wake = state.close();
+    let (wake, _messages) = channel.step("drop a receiver", at, |state, order| {
+        let wake = state.close(order);
         let messages = std::mem::take(&mut state.queue);
-        state.free(messages.len());
+        messages.iter().for_each(|(_, left)| order.takes(*left));
+        state.free(messages.len(), order);
         (wake, messages)
     });
     wake_all(wake);
@@ -155,5 +176,5 @@ pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
 /// Waits until nobody receives any more.
 pub(super) fn closed<T>(channel: &Channel<T>, at: At) -> impl Future<Output = ()> + '_ {
     let mut wait = Wait::new(channel, |state| &mut state.closing, "closed", at);
-    poll_fn(move |cx| wait.poll(cx, |state| state.places.is_closed().then_some(())))
+    poll_fn(move |cx| wait.poll(cx, |state, order| state.places.is_closed().then(|| order.comes_after())))
 }

@@ -28,9 +28,12 @@ impl<T> UnboundedSender<T> {
     #[track_caller]
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         must_be_inside();
-        let sent = self.0.change("send", Location::caller(), |state| match state.places.is_closed() {
-            true => Err(SendError(value)),
-            false => Ok(state.push(value)),
+        let sent = self.0.step("send", Location::caller(), |state, order| {
+            if state.places.is_closed() {
+                order.comes_after();
+                return Err(SendError(value));
+            }
+            Ok(state.push(value, order))
         });
         sent.map(wake_all)
     }

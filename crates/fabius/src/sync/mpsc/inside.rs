@@ -1,8 +1,8 @@
 //! Channels that are made inside of an execution.
 
-use crate::rt::{self, Object, Op, Refine, Renew, Rt};
+use crate::channel::{Channel, Slot, Taken};
+use crate::rt::{self, Left, Op, Refine, Renew, Rt};
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::marker::PhantomData;
 use std::panic::Location;
 use std::sync::Arc;
@@ -10,26 +10,12 @@ use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TryS
 use std::time::Duration;
 
 /// A channel.
-pub(super) struct Inside<T> {
-    /// Who receives comes after who has sent.
-    state: rt::Inside<State<T>>,
-    /// Who needs the place of a message that was received comes after who has received it; with capacity 0, who hands one over.
-    room: Object,
-    /// Who finds that nobody is at the other end comes after who has left.
-    gone: Object,
-}
+pub(super) struct Inside<T>(rt::Inside<State<T>>);
 
 struct State<T> {
-    messages: VecDeque<T>,
-    /// `None`: without limit.
-    capacity: Option<usize>,
-    /// How many messages were received: with capacity 0 a sender waits for its own.
-    received: u64,
-    sent: u64,
-    /// How many receivers wait: with capacity 0, `try_send` succeeds only if one does.
-    receiving: usize,
-    senders: usize,
-    receiver: bool,
+    channel: Channel<T>,
+    /// The receiver while it waits, and has said so: with capacity 0, `try_send` succeeds only then.
+    waits: Option<Left>,
 }
 
 impl<T> Renew for State<T> {
@@ -38,47 +24,61 @@ impl<T> Renew for State<T> {
 }
 
 impl<T> State<T> {
+    /// Without a queue one sender at a time waits until its message is received.
     fn has_room(&self) -> bool {
-        self.capacity.is_none_or(|c| self.messages.len() < c.max(1)) || !self.receiver
+        let is_free = self.channel.capacity == Some(0) && self.channel.offers() == 0;
+        is_free || self.channel.has_place(None) || self.channel.receivers == 0
     }
 
+    fn has_news(&self) -> bool {
+        self.channel.has_message(None) || self.channel.senders == 0
+    }
+
+    /// Puts a message into the queue.
     fn push(&mut self, value: T) -> Result<(), SendError<T>> {
-        if !self.receiver {
-            return Err(SendError(value));
+        match self.channel.place(None).filter(|_| self.channel.receivers > 0) {
+            Some(place) => self.channel.fill(place, value).map_or(Ok(()), |back| Err(SendError(back))),
+            None => {
+                self.channel.nobody_is_there();
+                Err(SendError(value))
+            }
         }
-        self.messages.push_back(value);
-        self.sent += 1;
-        Ok(())
     }
 
+    /// Takes a message.
     fn pop(&mut self) -> Option<T> {
-        let value = self.messages.pop_front()?;
-        self.received += 1;
-        Some(value)
+        match self.channel.message(None) {
+            Some(Taken::Now(value)) => Some(value),
+            _ => {
+                if self.channel.senders == 0 {
+                    self.channel.nobody_is_there();
+                }
+                None
+            }
+        }
     }
 }
 
 unsafe fn has_room<T>(channel: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a channel of `T`.
-    unsafe { (*channel.cast::<Inside<T>>()).state.peek(rt, State::has_room).unwrap_or(false) }
+    unsafe { (*channel.cast::<Inside<T>>()).0.peek(rt, State::has_room).unwrap_or(false) }
 }
 
 unsafe fn has_news<T>(channel: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a channel of `T`.
-    let channel = unsafe { &*channel.cast::<Inside<T>>() };
-    channel.state.peek(rt, |state| !state.messages.is_empty() || state.senders == 0).unwrap_or(false)
+    unsafe { (*channel.cast::<Inside<T>>()).0.peek(rt, State::has_news).unwrap_or(false) }
 }
 
 struct Handover<'a, T> {
     channel: &'a Inside<T>,
-    number: u64,
+    slot: Arc<Slot<T>>,
 }
 
 unsafe fn is_received<T>(handover: *const (), rt: &Rt, _: usize) -> bool {
     // SAFETY: it is only used with a `Handover` of `T`.
     let handover = unsafe { &*handover.cast::<Handover<'_, T>>() };
-    let done = |state: &State<T>| state.received >= handover.number || !state.receiver;
-    handover.channel.state.peek(rt, done).unwrap_or(false)
+    let is_over = |state: &State<T>| !handover.slot.is_full() || state.channel.receivers == 0;
+    handover.channel.0.peek(rt, is_over).unwrap_or(false)
 }
 
 /// The receiving end.
@@ -89,9 +89,8 @@ pub(super) struct Receiver<T> {
 
 #[track_caller]
 pub(super) fn channel<T>(capacity: Option<usize>) -> (Arc<Inside<T>>, Receiver<T>) {
-    let (messages, received, sent, receiving) = (VecDeque::new(), 0, 0, 0);
-    let state = State { messages, capacity, received, sent, receiving, senders: 1, receiver: true };
-    let channel = Arc::new(Inside { state: rt::Inside::new(state), room: Object::new(), gone: Object::new() });
+    let state = State { channel: Channel::new(capacity), waits: None };
+    let channel = Arc::new(Inside(rt::Inside::new(state)));
     (channel.clone(), Receiver { channel, not_sync: PhantomData })
 }
 
@@ -99,7 +98,7 @@ impl<T> Inside<T> {
     /// Calls `f` with the state, which does not run code of the test.
     #[inline]
     fn with<R>(&self, f: impl FnOnce(&mut State<T>) -> R) -> R {
-        match self.state.with(f) {
+        match self.0.with(f) {
             Some(result) => result,
             None => panic!("a channel that was made inside of `fabius::check` is used outside of it"),
         }
@@ -107,77 +106,63 @@ impl<T> Inside<T> {
 
     /// As in std; whether it waits for room and for the receiver depends on the capacity.
     pub fn send(&self, value: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
-        let capacity = self.with(|state| state.capacity);
-        let op = Op::write("send", self.state.id(), at);
-        rt::point(if capacity.is_some() { op.when(self, has_room::<T>) } else { op }.ordered());
-        let number = self.push(value).inspect_err(|_| rt::note(|| "nobody receives".into()))?;
+        let capacity = self.with(|state| state.channel.capacity);
+        let op = Op::write("send", self.0.id(), at).ordered();
+        rt::point(if capacity.is_some() { op.when(self, has_room::<T>) } else { op });
         if capacity == Some(0) {
-            let handover = Handover { channel: self, number };
-            rt::point(Op::local("wait until it is received", at).when(&handover, is_received::<T>));
-            let back = self.with(|state| if state.received < number { state.messages.pop_back() } else { None });
-            if let Some(value) = back {
-                rt::comes_after(self.gone.id());
-                return Err(SendError(value));
-            }
-            rt::comes_after(self.room.id());
+            return self.hand_over(value, at);
         }
-        Ok(())
+        self.with(|state| state.push(value)).inspect_err(|_| rt::note(|| "nobody receives".into()))
+    }
+
+    /// Waits until the message is received.
+    fn hand_over(&self, value: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
+        let slot = self.with(|state| match state.channel.receivers {
+            0 => {
+                state.channel.nobody_is_there();
+                Err(SendError(value))
+            }
+            _ => Ok(state.channel.offer(value)),
+        });
+        let handover = Handover { channel: self, slot: slot.inspect_err(|_| rt::note(|| "nobody receives".into()))? };
+        rt::point(Op::local("wait until it is received", at).when(&handover, is_received::<T>));
+        let back = self.with(|state| {
+            let back = state.channel.take_back(&handover.slot);
+            if back.is_some() {
+                state.channel.withdraw(&handover.slot);
+                state.channel.nobody_is_there();
+            }
+            back
+        });
+        back.map_or(Ok(()), |value| Err(SendError(value)))
     }
 
     /// As in std.
     pub fn try_send(&self, value: T, at: &'static Location<'static>) -> Result<(), TrySendError<T>> {
         rt::observe(Refine::RELEASES.with(Refine::RECEIVERS));
-        rt::point(Op::write("try_send", self.state.id(), at).ordered());
-        let is_full = self.with(|state| {
-            let hands_over = state.capacity != Some(0) || state.receiving > state.messages.len();
-            state.receiver && !(state.has_room() && hands_over)
+        rt::point(Op::write("try_send", self.0.id(), at).ordered());
+        let sent = self.with(|state| {
+            let channel = &mut state.channel;
+            let waits = state.waits.filter(|_| channel.offers() == 0);
+            match (channel.receivers, channel.capacity, waits) {
+                (1.., Some(0), Some(receiver)) => {
+                    channel.take(receiver);
+                    channel.offer(value);
+                    Ok(())
+                }
+                (1.., Some(0), None) => Err(TrySendError::Full(value)),
+                _ if !state.has_room() => Err(TrySendError::Full(value)),
+                _ => state.push(value).map_err(|error| TrySendError::Disconnected(error.0)),
+            }
         });
-        let sent = match is_full {
-            true => Err(TrySendError::Full(value)),
-            false => self.push(value).map(|_| ()).map_err(|error| TrySendError::Disconnected(error.0)),
-        };
         if sent.is_err() {
             rt::unchanged();
         }
         sent
     }
 
-    /// A message comes after nothing, not even those before it, but for who has made room for it. Returns its number.
-    fn push(&self, value: T) -> Result<u64, SendError<T>> {
-        let pushed = self.with(|state| {
-            state.push(value)?;
-            let had_place = state.capacity.is_none_or(|capacity| state.sent <= capacity as u64);
-            Ok((state.sent, had_place))
-        });
-        match &pushed {
-            Ok((_, had_place)) => {
-                if !had_place {
-                    rt::comes_after(self.room.id());
-                }
-                rt::comes_before(self.state.id());
-            }
-            Err(_) => rt::comes_after(self.gone.id()),
-        }
-        pushed.map(|(number, _)| number)
-    }
-
-    /// Takes a message, or finds that there is none. Says whether there are senders, too.
-    fn pop(&self) -> (Option<T>, bool) {
-        let (value, has_senders) = self.with(|state| (state.pop(), state.senders > 0));
-        match &value {
-            Some(_) => {
-                rt::comes_after(self.state.id());
-                rt::comes_before(self.room.id());
-            }
-            // That all senders are gone comes after they went.
-            None if !has_senders => rt::comes_after(self.gone.id()),
-            None => {}
-        }
-        (value, has_senders)
-    }
-
     pub fn one_sender_more(&self) {
-        self.state.with(|state| state.senders += 1);
+        self.0.with(|state| state.channel.senders += 1);
     }
 
     /// Outside of an execution nobody is told: nobody can wait.
@@ -185,9 +170,10 @@ impl<T> Inside<T> {
         if rt::current().is_null() {
             return;
         }
-        let _less = super::super::Finally(|| self.with(|state| state.senders = state.senders.saturating_sub(1)));
-        rt::point(Op::write("drop sender", self.state.id(), self.state.object.made).ordered());
-        rt::comes_before(self.gone.id());
+        let less = |state: &mut State<T>| state.channel.senders = state.channel.senders.saturating_sub(1);
+        let _less = super::super::Finally(|| self.with(less));
+        rt::point(Op::write("drop sender", self.0.id(), self.0.object.made).ordered());
+        self.with(|state| state.channel.is_left());
     }
 }
 
@@ -195,24 +181,22 @@ impl<T> Receiver<T> {
     /// Waits for a message; whether time was up.
     fn take(&self, deadline: Option<Duration>, at: &'static Location<'static>) -> bool {
         let channel = &*self.channel;
-        let id = channel.state.id();
-        let waits = channel.with(|state| state.capacity == Some(0) && state.messages.is_empty() && state.senders > 0);
-        if waits {
+        let id = channel.0.id();
+        if channel.with(|state| state.channel.capacity == Some(0) && !state.has_news()) {
             // What `try_send` looks for: who hands a message over comes after who waits for it.
             rt::part(Op::write("receive", id, at).ordered(), Refine::RECEIVERS);
-            rt::comes_before(channel.room.id());
+            channel.with(|state| state.waits = Some(state.channel.leave()));
         }
-        channel.with(|state| state.receiving += 1);
         let timed_out = rt::point(Op::write("recv", id, at).ordered().when(channel, has_news::<T>).until(deadline));
         channel.with(|state| {
-            state.receiving -= 1;
-            timed_out && state.messages.is_empty()
+            state.waits = None;
+            timed_out && !state.channel.has_message(None)
         })
     }
 
     pub fn recv(&self, at: &'static Location<'static>) -> Result<T, RecvError> {
         self.take(None, at);
-        let (value, _) = self.channel.pop();
+        let value = self.channel.with(State::pop);
         if value.is_none() {
             rt::note(|| "all senders are gone".into());
         }
@@ -221,8 +205,8 @@ impl<T> Receiver<T> {
 
     pub fn try_recv(&self, at: &'static Location<'static>) -> Result<T, TryRecvError> {
         rt::observe(Refine::RELEASES);
-        rt::point(Op::write("try_recv", self.channel.state.id(), at).ordered());
-        let (value, has_senders) = self.channel.pop();
+        rt::point(Op::write("try_recv", self.channel.0.id(), at).ordered());
+        let (value, has_senders) = self.channel.with(|state| (state.pop(), state.channel.senders > 0));
         if value.is_none() && has_senders {
             rt::unchanged();
         }
@@ -232,11 +216,11 @@ impl<T> Receiver<T> {
 
     pub fn recv_timeout(&self, limit: Duration, at: &'static Location<'static>) -> Result<T, RecvTimeoutError> {
         let deadline = rt::with(|rt| rt.now.saturating_add(limit));
-        if self.take(deadline, at) && self.channel.with(|state| state.senders > 0) {
+        if self.take(deadline, at) && self.channel.with(|state| state.channel.senders > 0) {
             rt::note(|| "time was up".into());
             return Err(RecvTimeoutError::Timeout);
         }
-        self.channel.pop().0.ok_or(RecvTimeoutError::Disconnected)
+        self.channel.with(State::pop).ok_or(RecvTimeoutError::Disconnected)
     }
 }
 
@@ -245,17 +229,13 @@ impl<T> Drop for Receiver<T> {
         if rt::current().is_null() {
             return;
         }
-        let channel = &self.channel.state;
+        let channel = &self.channel.0;
         rt::point(Op::write("drop receiver", channel.id(), channel.object.made).ordered());
-        rt::comes_before(self.channel.gone.id());
-        let dropped = self.channel.with(|state| {
-            state.receiver = false;
+        drop(self.channel.with(|state| {
+            state.channel.is_left();
+            state.channel.receivers = 0;
             // A message that is handed over goes back to its sender.
-            if state.capacity == Some(0) { VecDeque::new() } else { std::mem::take(&mut state.messages) }
-        });
-        if !dropped.is_empty() {
-            rt::comes_after(channel.id());
-        }
-        drop(dropped);
+            state.channel.left()
+        }));
     }
 }
