@@ -3,7 +3,7 @@
 
 Prints for each crate: tests passed, CPU seconds, executions. Every test runs in a process of its own with a time limit. No
 source of a crate is in this repository: cargo fetches them, and the copies are made below the folder for temporary files. The
-one line that is added to the copy of loom prints how many executions a model took.
+lines that are added to the copy of loom print how many executions a model took, or how many there were until it failed.
 
 Usage: bench/peer-tests/crates.py [CRATE..] [--only TEXT] [--seconds N] [--tool loom|fabius]
 Environment: FABIUS (the workspace; default: that of the script)
@@ -72,15 +72,40 @@ def copy(source, name):
     return to
 
 
+COUNT = """
+static EXECUTIONS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+
+fn so_far() {
+    eprintln!("loom: {} executions", EXECUTIONS.load(std::sync::atomic::Ordering::Relaxed));
+}
+
+fn say_at_each_panic() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let hook = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            so_far();
+            hook(panic);
+        }));
+    });
+}
+"""
+
+
 def counting(source, series):
-    """A copy of loom that prints its executions."""
+    """A copy of loom that prints how many executions there were, when a model is complete and at each panic."""
     to = copy(source, f"loom-{series}")
     model = to / "src/model.rs"
-    line = 'info!(parent: None, "Completed in {} iterations", i - 1);'
     text = model.read_text()
-    if line not in text:
-        sys.exit(f"loom {series} no longer has the line that says that a model is complete")
-    model.write_text(text.replace(line, 'eprintln!("loom: {} executions", i - 1);'))
+    for line, more in [
+        ('info!(parent: None, "Completed in {} iterations", i - 1);', "so_far();"),
+        ("let mut scheduler = Scheduler::new(", "say_at_each_panic(); let mut scheduler = Scheduler::new("),
+        ("scheduler.run(&mut execution,", "EXECUTIONS.fetch_add(1, std::sync::atomic::Ordering::Relaxed); scheduler.run(&mut execution,"),
+    ]:
+        if line not in text:
+            sys.exit(f"loom {series} no longer has the line `{line}`")
+        text = text.replace(line, more)
+    model.write_text(text + COUNT)
     return to
 
 
@@ -127,7 +152,9 @@ def run(binary, test, environment, folder, seconds):
     text = output.decode(errors="replace")
     if ended == "ok" and re.search(r"\.\.\. ignored|0 passed", text):
         ended = "ignored"
-    executions = sum(int(n) for n in re.findall(r"loom: (\d+) executions\b|; (\d+) executions? in ", text) for n in n if n)
+    # loom's number is that of all models so far, that of fabius of each by itself.
+    executions = max([int(n) for n in re.findall(r"loom: (\d+) executions\b", text)], default=0)
+    executions += sum(int(n) for n in re.findall(r"(?:; |found after )(\d+) executions? in ", text))
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return ended, cpu, executions, text
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Mutants of released crates: who finds them, loom or fabius-loom, within the same number of preemptions, and how fast.
+"""Mutants of released crates: who finds them, loom or fabius-loom, within the same number of preemptions, and
+after how many executions.
 
 One place of a crate is changed at a time: an ordering becomes weaker, a read-modify-write becomes a load and a store, a store is
 left out. The crate's own loom tests are run one after the other until one fails. It ends with a failure if loom finds a mutant
@@ -13,6 +14,8 @@ import os
 import re
 import shutil
 import sys
+from dataclasses import dataclass
+from statistics import median
 
 from crates import CRATES, WORK, both_looms, build, copy, fetch, run, tests_of
 
@@ -65,19 +68,52 @@ def mutants(folder):
 
 
 def first_failure(folder, crate, looms, target, environment, seconds):
-    """How the tests end, until one fails: `found`, `missed`, `late` if a test was cut, `none` if it does not compile; CPU seconds, executions."""
+    """How the tests end, until one fails: `found`, `missed`, `late` if a test was cut, `none` if it does not compile; the test
+    that fails, its executions and CPU seconds, or the executions of all."""
     binaries, said = build(folder, crate, looms, target)
     if said:
-        return "none", 0.0, 0, ""
-    ended, cpu_all, executions_all = "missed", 0.0, 0
+        return End("none")
+    ended, executions_all = "missed", 0
     for binary in binaries:
         for test in tests_of(binary, folder, crate[5]):
             end, cpu, executions, _ = run(binary, test, environment, folder, seconds)
-            cpu_all, executions_all = cpu_all + cpu, executions_all + executions
             if end in ("FAILED", "ABORTED"):
-                return "found", cpu_all, executions_all, test
-            ended = "late" if end == "TIMEOUT" else ended
-    return ended, cpu_all, executions_all, ""
+                return End("found", test, executions, cpu)
+            ended, executions_all = "late" if end == "TIMEOUT" else ended, executions_all + executions
+    return End(ended, executions=executions_all)
+
+
+@dataclass
+class End:
+    how: str
+    test: str = ""
+    executions: int = 0
+    cpu: float = 0.0
+
+    def __str__(self):
+        return f"{self.how:<6} {self.executions:>7} {self.cpu:6.2f} s"
+
+
+def row(name, ends):
+    """What is in the table of a crate, or of all: mutants, found by either, by one alone; executions of the test that fails
+    where it is the same one and both say how many they were."""
+    both = [(loom, ours) for loom, ours in ends if loom.how == ours.how == "found"]
+    same = [(a.executions, b.executions) for a, b in both if a.test == b.test and a.executions and b.executions]
+    one, other = [sum(loom.how == "found" for loom, _ in ends), sum(ours.how == "found" for _, ours in ends)]
+    fewer, as_many = sum(b < a for a, b in same), sum(a == b for a, b in same)
+    medians = [str(round(median(column))) if same else "" for column in (list(zip(*same)) or [[], []])]
+    sums = [str(sum(column)) for column in (list(zip(*same)) or [[], []])]
+    cells = [name, len(ends), one, other, one - len(both), other - len(both), len(same), *medians, *sums, fewer, as_many]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+HEAD = """
+| crate | mutants | loom | ours | loom alone | ours alone | counted | median, loom | ours | sum, loom | ours | fewer | equal |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+
+
+# What those crates ask rustc for that have a flag of their own. With all of them at once, what crates share is built once.
+FLAGS = "--cfg loom --cfg async_event_loom --cfg diatomic_waker_loom --cfg multishot_loom --cfg oneshot_loom"
 
 
 def main():
@@ -90,37 +126,42 @@ def main():
     asked = parser.parse_args()
     sources = fetch()
     looms = both_looms(sources)
-    worse, cpu_of = [], {"loom": 0.0, "fabius": 0.0}
-    counts = {}
+    worse, rows, all_ends = [], [], []
     for crate in [c for c in CRATES if not asked.crates or c[0] in asked.crates]:
-        name, version, _, _, variables, _ = crate
+        name, version, flags, cargo, variables, part = crate
+        if flags in FLAGS:
+            crate = (name, version, FLAGS, cargo, variables, part)
         folder = copy(sources[name, version], f"mutants-{name}-{version}")
         environment = {**os.environ, **variables, "LOOM_MAX_PREEMPTIONS": str(asked.preemptions)}
-        for what, path, text in mutants(folder)[asked.first :: asked.every]:
-            was = path.read_text()
-            path.write_text(text)
-            ends = {}
+        ends = []
+        for what, path, text in [("unchanged", None, None), *mutants(folder)[asked.first :: asked.every]]:
+            was = path and path.read_text()
+            if path:
+                path.write_text(text)
+            both = []
             for tool in ["loom", "fabius"]:
-                ends[tool] = first_failure(folder, crate, looms[tool], WORK / f"target-{tool}", environment, asked.seconds)
-                if ends[tool][0] == "none":
+                both.append(first_failure(folder, crate, looms[tool], WORK / f"target-{tool}", environment, asked.seconds))
+                if both[-1].how == "none":
                     break
-            path.write_text(was)
-            if len(ends) < 2:
+            if path:
+                path.write_text(was)
+            if len(both) < 2:
                 continue
-            loom, fabius = ends["loom"], ends["fabius"]
-            counts[loom[0], fabius[0]] = counts.get((loom[0], fabius[0]), 0) + 1
-            if loom[0] == fabius[0] == "found":
-                cpu_of["loom"], cpu_of["fabius"] = cpu_of["loom"] + loom[1], cpu_of["fabius"] + fabius[1]
-            if loom[0] == "found" and fabius[0] != "found":
-                worse.append(f"{name}: {what} ({loom[3]})")
-            columns = "  ".join(f"{tool} {e[0]:<6} {e[1]:7.2f} s {e[2]:>8}" for tool, e in ends.items())
-            print(f"{columns}  {name} {what}  {fabius[3] or loom[3]}", flush=True)
+            loom, ours = both
+            print(f"loom {loom}  ours {ours}  {name} {what}  {loom.test} {ours.test if ours.test != loom.test else ''}", flush=True)
+            if not path:
+                if "found" in (loom.how, ours.how):
+                    sys.exit(f"{name} fails as it is")
+                continue
+            ends.append((loom, ours))
+            if loom.how == "found" and ours.how != "found":
+                worse.append(f"{name}: {what} ({loom.test})")
+        rows.append(row(f"{name} {version}", ends))
+        all_ends += ends
         shutil.rmtree(folder)
-    print("\nloom, fabius-loom: mutants")
-    for (loom, fabius), count in sorted(counts.items()):
-        print(f"{loom}, {fabius}: {count}")
-    print(f"CPU seconds to the failure where both find one: loom {cpu_of['loom']:.2f}, fabius-loom {cpu_of['fabius']:.2f}")
-    print(f"found by loom and not by fabius-loom: {len(worse)}", *worse, sep="\n    ")
+        print(HEAD, rows[-1], sep="\n", flush=True)
+    print(HEAD, *rows, row("all", all_ends), sep="\n")
+    print(f"\nfound by loom and not by fabius-loom: {len(worse)}", *worse, sep="\n    ")
     sys.exit(bool(worse))
 
 
