@@ -135,7 +135,7 @@ impl<'a> Flow<'a> {
         }
         for (word, (lo, bits)) in layout.fields.iter().enumerate() {
             if let Some(bits) = bits {
-                self.facts.push((first + word, Fact::Within(*lo, lo + (1 << bits) - 1)));
+                self.facts.push((first + word, Fact::Within(*lo, lo.saturating_add((1 << bits) - 1))));
             }
         }
         for word in layout.refs.iter().chain(&layout.handles).chain(&layout.sets) {

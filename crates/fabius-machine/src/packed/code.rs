@@ -129,6 +129,10 @@ pub(super) enum Op {
         off: At,
         src: At,
     },
+    /// Entry of [`PackedCode::copies`].
+    Copy {
+        copy: u32,
+    },
     EqWords {
         dst: At,
         a: At,
@@ -212,12 +216,30 @@ pub(super) struct Site {
     pub(super) back: u32,
 }
 
+/// Where the words of an aggregate are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Loc {
+    Fixed(At),
+    At { base: At, off: At },
+    Element { base: At, index: At, shape: u32 },
+    Heap { obj: At, off: At },
+}
+
+/// Copies `n` words.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Copy {
+    pub(super) dst: Loc,
+    pub(super) src: Loc,
+    pub(super) n: u32,
+}
+
 /// A program for packed states.
 #[derive(Debug)]
 pub(crate) struct PackedCode {
     pub(super) ops: Vec<Op>,
     pub(super) guards: Vec<Guard>,
     pub(super) sites: Vec<Site>,
+    pub(super) copies: Vec<Copy>,
     /// For each program counter, its number among those of its procedure where a task may stand.
     pub(crate) stand_of: Vec<u32>,
     /// The program counters where a task may stand, by procedure.
@@ -266,6 +288,7 @@ impl PackedCode {
             let op = op(*instr, &at, |stand| stand_of[stand as usize], code, pc);
             ops.extend(if tries_few { Some(Op::Other) } else { op });
         }
+        let copies = code.copies.iter().map(|copy| copied(*copy, &at)).collect();
         let guards: Vec<Guard> = code.guards.iter().map(|g| guard(program, g, &at, &begins)).collect();
         let sites = code.sites.iter().map(|s| Site {
             callee: s.callee as u32,
@@ -282,7 +305,8 @@ impl PackedCode {
         let dead: Vec<_> = stands.iter().flatten().map(|pc| dead(program, *pc as usize)).collect();
         let idle = (0..source.procs.len()).map(|proc| idle(program, source, proc, &stands[proc])).collect();
         let (sites, places) = (sites.collect(), places.collect());
-        let mut packed = PackedCode { ops, guards, sites, stand_of, stands, places, dead, idle, consts, ahead, temps };
+        let mut packed =
+            PackedCode { ops, guards, sites, copies, stand_of, stands, places, dead, idle, consts, ahead, temps };
         packed.follow_jumps(&begins);
         packed
     }
@@ -385,8 +409,19 @@ fn op(instr: Instr, at: &impl Fn(Arg) -> At, stand_of: impl Fn(u32) -> u32, code
         Instr::Assert { cmp, a, b, .. } => Op::Assert { cmp, a: at(a), b: at(b) },
         Instr::Value { a } => Op::Value { a: at(a) },
         Instr::SelfHandle { dst } => Op::SelfHandle { dst: at(dst) },
-        Instr::Copy { .. } | Instr::Pick { .. } | Instr::New { .. } | Instr::Fork { .. } | Instr::Yield => Op::Other,
+        Instr::Copy { copy } => Op::Copy { copy },
+        Instr::Pick { .. } | Instr::New { .. } | Instr::Fork { .. } | Instr::Yield => Op::Other,
     })
+}
+
+fn copied(copy: crate::code::Copy, at: &impl Fn(Arg) -> At) -> Copy {
+    let loc = |loc| match loc {
+        crate::code::Loc::Fixed(arg) => Loc::Fixed(at(arg)),
+        crate::code::Loc::At { base, off } => Loc::At { base: at(base), off: at(off) },
+        crate::code::Loc::Element { base, index, shape } => Loc::Element { base: at(base), index: at(index), shape },
+        crate::code::Loc::Heap { obj, off } => Loc::Heap { obj: at(obj), off: at(off) },
+    };
+    Copy { dst: loc(copy.dst), src: loc(copy.src), n: copy.n }
 }
 
 /// The locals that are dead where a task stands, and their initial values.

@@ -1,7 +1,7 @@
 //! Steps on words: the interpreter for whatever leaves the shape as it is. What does not, or fails, or takes long, is declined,
 //! and made again by the interpreter of whole states.
 
-use super::code::{At, Guard, NOWHERE, Op, PackedCode};
+use super::code::{At, Copy, Guard, Loc, NOWHERE, Op, PackedCode};
 use super::shape::{Shape, Unit};
 use crate::compile::Compiled;
 use crate::exec::values::{arith, fixed, offset};
@@ -120,6 +120,7 @@ impl Run<'_> {
                     let to = self.heap(obj, off)?;
                     self.put(to, self.get(src));
                 }
+                Op::Copy { copy } => self.copy(code.copies[copy as usize])?,
                 Op::Call { site } => pc = self.call(site)?,
                 Op::Return { values, words } => pc = self.give_back(values, words)?,
                 Op::SelfHandle { dst } => self.set(dst, i64::from(unit.id) + 1),
@@ -252,6 +253,25 @@ impl Run<'_> {
         let objects = &self.shape.objects;
         let at = objects.binary_search_by_key(&self.get(obj), |o| o.number).ok()?;
         Some(objects[at].first as usize + self.get(off) as usize)
+    }
+
+    /// All words are read before any is written.
+    fn copy(&mut self, Copy { dst, src, n }: Copy) -> Option<()> {
+        let (from, to, n) = (self.place(src)?, self.place(dst)?, n as usize);
+        let first_old = self.code.ahead.max(to);
+        self.changes.extend((first_old..to + n).map(|at| (at as u32, self.words[at])));
+        self.words.copy_within(from..from + n, to);
+        Some(())
+    }
+
+    fn place(&self, loc: Loc) -> Option<usize> {
+        let of = |at: At| self.bases[at.base()] + at.offset();
+        match loc {
+            Loc::Fixed(at) => Some(of(at)),
+            Loc::At { base, off } => Some(of(base) + self.get(off) as usize),
+            Loc::Element { base, index, shape } => self.element(base, index, shape).map(of),
+            Loc::Heap { obj, off } => self.heap(obj, off),
+        }
     }
 
     /// Calls go behind the words of the shape.

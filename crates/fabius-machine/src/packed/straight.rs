@@ -181,6 +181,10 @@ impl Straight<'_> {
                     self.ops.push(Op::Jump { to: pc - 1 });
                     return;
                 }
+                Op::Copy { .. } => {
+                    self.store(&mut known);
+                    self.ops.push(op);
+                }
                 op => {
                     let op = self.reads(op, &mut known);
                     self.make_one(self.simplest(op, kind), &mut known);

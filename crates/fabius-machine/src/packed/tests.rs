@@ -120,6 +120,10 @@ fn steps_on_words_do_what_steps_do() {
         // What is read and written in one step, and shared variables in between.
         "var a: 0..3 = 1; var b: 0..3 = 2; var s: [u8; 2]; process p[2] { var t: 0..3; var u: 0..3; while true { atomic { t = a; a = b; b = t; }
          atomic { u = t; t = a; s[0] = s[1]; s[1] = (s[0] as i32 + 1) as u8; if s[1] > 4 { s[1] = 0; } a = u; } } }",
+        // Records and arrays as a whole, from and to places that are computed.
+        "record P { a: 0..3, b: bool } var p: P = P { a: 1, b: true }; var q: [P; 2] = [P { a: 2 }, P { b: true }]; var s: [0..3; 3] = [1, 2, 3];
+         process w[2] { var k: 0..1; var l: [P; 2]; while true { atomic { k = any 0..1; l[k] = q[1 - k]; q[0] = l[1]; p = q[k]; l[1 - k] = p; }
+         atomic { s = [s[2], s[0], s[1]]; q = l; k = 0; l[k] = P { a: p.a, b: !p.b }; p = l[0]; } } }",
         // Numbers of all signs and widths, alone and among others; what does not fit is cut off.
         "var n: int; var w: [int; 2]; var u: u8; var s: i8; var r: 0..40; process p[1] { while true { atomic { n = n + 1; if n > 5 { n = -5; } }
          atomic { w[0] = n * 7; u = (u as i32 - 3) as u8; w[1] = w[0]; s = u as i8; } atomic { s = s + s; r = any 0..1 * 13; w[1] = -w[1]; } } }",
