@@ -112,7 +112,7 @@ impl Machine<'_> {
         }
         let width = shape.width_of(words);
         let other = || self.packing.shapes.of(&self.program, code, &shape.template, width);
-        let to = if width == shape.width { Some(&**shape) } else { shape.with(width, other) };
+        let to = if width == shape.width { Some(shape.clone()) } else { shape.with(width, other) };
         to.inspect(|to| to.pack(words, result)).is_some()
     }
 
@@ -124,7 +124,7 @@ impl Machine<'_> {
         spare.resize(code.ahead, 0);
         let all_stand = shape::words_of(&self.program, code, next, spare);
         let width = shape::width_of(&self.program, code, next);
-        match self.packing.shapes.of(&self.program, code, next, width).filter(|_| all_stand) {
+        match all_stand.then(|| self.packing.shapes.of(&self.program, code, next, width)).flatten() {
             Some(shape) => shape.pack(spare, result),
             None => {
                 result.clear();

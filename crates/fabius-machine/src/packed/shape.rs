@@ -12,7 +12,7 @@ use crate::state::{HEADER, State};
 use fabius_explore::codec::put;
 use fabius_explore::system::TaskId;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 /// Most shapes, and most slots of all of them together: states of further shapes are stored as they are.
 const MOST_SHAPES: usize = 4096;
@@ -66,7 +66,7 @@ pub(super) struct Shape {
     /// What numbers may become without another one.
     pub(super) slack: Slack,
     /// The same with other widths, as far as they were asked for; `None`: there was no room.
-    siblings: [OnceLock<Option<Arc<Shape>>>; WIDTHS],
+    siblings: [OnceLock<Option<Weak<Shape>>>; WIDTHS],
     pub(super) units: Vec<Unit>,
     /// For each task the sites of the calls that are under way, innermost first.
     pub(super) calls: Vec<Vec<u32>>,
@@ -108,8 +108,8 @@ pub(super) struct Shapes {
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Kinds by structure and width; `None`: there is no room for it.
-    kinds: HashMap<Vec<u8>, Option<u16>>,
+    /// Kinds by structure and width.
+    kinds: HashMap<Vec<u8>, u16>,
     shapes: Vec<Arc<Shape>>,
     slots: usize,
 }
@@ -121,7 +121,7 @@ impl Shapes {
         structure(state, &mut key);
         let mut known = self.known.lock().expect("no search has panicked");
         if let Some(kind) = known.kinds.get(&key) {
-            return kind.map(|kind| known.shapes[usize::from(kind) - 1].clone());
+            return Some(known.shapes[usize::from(*kind) - 1].clone());
         }
         let has_room = known.shapes.len() < MOST_SHAPES && known.slots < MOST_SLOTS;
         if !has_room {
@@ -131,7 +131,7 @@ impl Shapes {
         let shape = Arc::new(Shape::new(program, code, state, width, kind));
         known.slots += shape.slot_of.len();
         known.shapes.push(shape.clone());
-        known.kinds.insert(key, Some(kind));
+        known.kinds.insert(key, kind);
         Some(shape)
     }
 
@@ -320,8 +320,8 @@ impl Shape {
     }
 
     /// The shape with another width, if there is room for it.
-    pub(super) fn with(&self, width: Width, make: impl FnOnce() -> Option<Arc<Shape>>) -> Option<&Shape> {
-        self.siblings[usize::from(width)].get_or_init(make).as_deref()
+    pub(super) fn with(&self, width: Width, make: impl FnOnce() -> Option<Arc<Shape>>) -> Option<Arc<Shape>> {
+        self.siblings[usize::from(width)].get_or_init(|| make().as_ref().map(Arc::downgrade)).as_ref()?.upgrade()
     }
 
     /// Reads all words that are not the same in every state of the shape.
@@ -334,6 +334,7 @@ impl Shape {
     #[inline]
     pub(super) fn unpack_changes(&self, packed: &mut [u8], to: &[u8], words: &mut [i64]) {
         // A slot in two runs of four bytes is read behind the last of them that differs, when both are there.
+        let mut last = None;
         for (i, new) in to.chunks_exact(4).enumerate() {
             let old = &mut packed[i * 4..][..4];
             let of = |bytes: &[u8]| u32::from_le_bytes(*bytes.first_chunk().expect("there are four bytes"));
@@ -346,6 +347,9 @@ impl Shape {
                     Some(slot) => *slot,
                     None => self.slot_at_byte[(bit - self.slot_at_bit.len()) / 8],
                 };
+                if last.replace((i, slot)) == Some((i, slot)) {
+                    continue;
+                }
                 let slot = self.slots[slot as usize];
                 words[slot.at as usize] = slot.get(packed);
             }
