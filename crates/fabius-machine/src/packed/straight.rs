@@ -38,6 +38,8 @@ struct Straight<'a> {
     /// Temporaries lie from here to there, and then the shared variables.
     temps: std::ops::Range<usize>,
     ops: Vec<Op>,
+    /// Whether something jumps there, in the code as it was.
+    is_target: Vec<bool>,
     most: usize,
     /// Where the code begins that was made for a program counter and what is known there.
     made: HashMap<(u32, Known), u32>,
@@ -56,6 +58,7 @@ pub(super) fn straighten(code: &mut PackedCode, program: &Compiled) {
         truth: [At::constant(no), At::constant(yes)],
         temps: code.temps..code.ahead,
         most: code.ops.len() * 3 + 1024,
+        is_target: targets(&code.ops),
         ops: std::mem::take(&mut code.ops),
         made: HashMap::new(),
         waiting: Vec::new(),
@@ -72,6 +75,16 @@ pub(super) fn straighten(code: &mut PackedCode, program: &Compiled) {
     code.guards.iter_mut().for_each(|guard| straighten_guard(&mut all, guard));
     all.follow_loops();
     code.ops = all.ops;
+}
+
+fn targets(ops: &[Op]) -> Vec<bool> {
+    let mut targets = vec![false; ops.len()];
+    for op in ops {
+        if let Op::Jump { to } | Op::Loop { to } | Op::Unless { to, .. } | Op::Star { to } = op {
+            targets[*to as usize] = true;
+        }
+    }
+    targets
 }
 
 fn straighten_guard(all: &mut Straight<'_>, guard: &mut Guard) {
@@ -122,20 +135,23 @@ impl Straight<'_> {
 
     /// Makes the code of one way, to where it ends or comes to code that was made.
     fn way(&mut self, mut pc: u32, mut known: Known, kind: Kind<'_>) {
+        let mut begins = true;
         loop {
-            let key = (pc, known.clone());
-            if let Some(begin) = self.made.get(&key) {
-                let to = *begin;
-                // Every way around in steps is counted.
-                self.ops.push(if matches!(kind, Kind::Guard) { Op::Jump { to } } else { Op::Loop { to } });
-                return;
+            if std::mem::take(&mut begins) || self.is_target[pc as usize] {
+                let key = (pc, known.clone());
+                if let Some(begin) = self.made.get(&key) {
+                    let to = *begin;
+                    // Every way around in steps is counted.
+                    self.ops.push(if matches!(kind, Kind::Guard) { Op::Jump { to } } else { Op::Loop { to } });
+                    return;
+                }
+                self.made.insert(key, self.ops.len() as u32);
             }
             if self.ops.len() > self.most {
                 self.store(&mut known);
                 self.ops.push(Op::Jump { to: pc });
                 return;
             }
-            self.made.insert(key, self.ops.len() as u32);
             let op = self.ops[pc as usize];
             pc += 1;
             match op {
@@ -304,7 +320,7 @@ impl Straight<'_> {
         }
     }
 
-    /// Stores what is known: copies first, while they are the same.
+    /// Stores what is known.
     fn store(&mut self, known: &mut Known) {
         self.store_those(known, |_| true);
     }
