@@ -361,6 +361,7 @@ impl<'a> Lower<'a, '_> {
             tried: Default::default(),
             orders: Default::default(),
             may_be_vacuous: false,
+            loops_end: true,
             floats: std::mem::take(&mut self.floats).into(),
         }
     }

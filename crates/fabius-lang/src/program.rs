@@ -66,6 +66,8 @@ pub struct Program {
     pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,
     /// Whether it says something, too, that no execution completes: what is asked is then true.
     pub may_be_vacuous: bool,
+    /// Whether loops whose guards are no constants are taken to end, as C does.
+    pub loops_end: bool,
     /// What the atomic operations at these places order, for who looks for data races: less than accesses to synchronization
     /// variables do. None of the front end's.
     pub orders: Arc<BTreeMap<Span, MemoryOrder>>,

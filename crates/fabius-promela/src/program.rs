@@ -120,6 +120,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>)
         tried: Default::default(),
         orders: Default::default(),
         may_be_vacuous: false,
+        loops_end: false,
         floats: Default::default(),
     };
     let mut waits = Vec::new();

@@ -77,18 +77,20 @@ fn mark(block: &mut Block, points: bool) {
     }
 }
 
-/// A loop that a step does not leave, in a program of several threads: what a step does before it is seen by nobody in a translation.
-pub fn endless_beside_others(program: &Program) -> Option<Span> {
-    let makes_others = |s: &Stmt| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..));
-    if program.processes.is_empty() && program.buffers.is_empty() && !program.any_stmt(makes_others) {
-        return None;
-    }
+/// A loop that a step does not leave by its text.
+pub fn endless_by_text(program: &Program) -> Option<Span> {
     let points = has_points(program);
     let mut found = None;
     for proc in &program.procs {
         statements(&proc.body, &mut |s| found = found.or(is_endless(s, points).then_some(s.span)));
     }
     found
+}
+
+/// Whether there is more than `init`.
+pub fn has_others(program: &Program) -> bool {
+    let makes_others = |s: &Stmt| matches!(s.kind, StmtKind::Spawn(..) | StmtKind::Post(..));
+    !program.processes.is_empty() || !program.buffers.is_empty() || program.any_stmt(makes_others)
 }
 
 /// Whether the statement is a loop without an end and without a scheduling point.

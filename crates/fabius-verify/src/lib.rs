@@ -12,6 +12,7 @@ mod by_summaries;
 mod caps;
 pub mod compare;
 mod dead_ends;
+mod endless;
 mod few_values;
 mod followed;
 mod forms;

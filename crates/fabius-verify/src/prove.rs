@@ -2,7 +2,8 @@
 
 use crate::bounds::{cut_by, of_bmc, of_verdict, proof_bounds};
 use crate::caps::tell;
-use crate::dead_ends::endless_beside_others;
+use crate::dead_ends::{endless_by_text, has_others};
+use crate::endless::{Endless, endless};
 use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
 pub use crate::in_time::{Budget, within};
@@ -116,24 +117,51 @@ pub fn prove(
     {
         *reason = Reason::Memory;
     }
-    if let Some(at) = endless_beside_others(program) {
-        not_followed(at, program, plan, id, &mut proof.report.verdict);
+    if matches!(proof.report.verdict, Verdict::Verified | Verdict::NoBugWithinBounds { .. })
+        && let Some(message) = not_followed(program)
+    {
+        leave_out(message, plan, id, &mut proof.report.verdict);
     }
     properties::leave_out(program, &mut proof.report);
     Ok(proof)
 }
 
-/// Nobody comes behind a step that does not end: what others do meanwhile is left out, and what it has done before is, too.
-fn not_followed(at: Span, program: &Program, plan: &ProofPlan, id: &ProgramId, verdict: &mut Verdict) {
-    let at = at.line_col(&program.source);
-    let message =
-        format!("the loop at {}:{}, which has no scheduling point and no end, was not followed", at.line, at.column);
+/// A step that does not end, or may not. What others do meanwhile is left out, and what it has done before is, too: nobody comes
+/// behind it.
+fn not_followed(program: &Program) -> Option<String> {
+    if !has_others(program) {
+        return None;
+    }
+    let at = |span: Span| {
+        let at = span.line_col(&program.source);
+        format!("{}:{}", at.line, at.column)
+    };
+    if let Some(span) = endless_by_text(program) {
+        return Some(format!("the loop at {}, which has no scheduling point and no end, was not followed", at(span)));
+    }
+    let maybe = "which has no scheduling point and may have no end, was not followed for ever";
+    if program.loops_end {
+        return None;
+    }
+    match endless(program)? {
+        Endless::Loop(span) => Some(format!("the loop at {}, {maybe}", at(span))),
+        Endless::Recursion(span) => Some(format!("the recursive call at {}, {maybe}", at(span))),
+    }
+}
+
+/// Says what was not followed.
+fn leave_out(message: String, plan: &ProofPlan, id: &ProgramId, verdict: &mut Verdict) {
     match verdict {
         Verdict::Verified => {
             let bounds = Bounds { completed: None, ..proof_bounds(plan.sequentialization, id) };
             *verdict = Verdict::Unknown { reason: Reason::Program { message }, bounds };
         }
-        Verdict::NoBugWithinBounds { bounds } => bounds.limits.push(message),
+        Verdict::NoBugWithinBounds { bounds } => {
+            let place = message.split(',').next().map_or_else(String::new, |place| format!("{place} was followed"));
+            if !bounds.limits.iter().any(|limit| limit.starts_with(&place)) {
+                bounds.limits.push(message);
+            }
+        }
         Verdict::Unknown { .. } | Verdict::Bug { .. } => {}
     }
 }

@@ -7,6 +7,7 @@ mod caps;
 mod collections;
 mod corpus;
 mod direct;
+mod endless;
 mod engines_agree;
 mod enough;
 mod executions;

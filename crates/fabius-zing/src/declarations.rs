@@ -113,6 +113,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         tried: Default::default(),
         orders: Default::default(),
         may_be_vacuous: false,
+        loops_end: false,
         floats: Default::default(),
     };
     let diagnostics = fabius_lang::finish(&mut program);

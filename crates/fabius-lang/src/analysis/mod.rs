@@ -166,6 +166,7 @@ fn finish(
         tried: Default::default(),
         orders: Default::default(),
         may_be_vacuous: false,
+        loops_end: false,
         floats: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
