@@ -15,4 +15,5 @@ mod schema;
 mod svcomp;
 mod terminal;
 mod trace;
+mod translate;
 mod verify;

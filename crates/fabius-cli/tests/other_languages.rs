@@ -60,6 +60,19 @@ fn what_is_translated_has_the_same_verdict() {
 }
 
 #[test]
+fn processes_that_know_their_numbers_are_translated_each_by_its_own_name() {
+    let folder = folder("other_languages_numbers");
+    for (count, least, code) in [("", 1, 0), ("[2]", 2, 0), ("[2]", 1, 1)] {
+        let text = format!("active {count} proctype p() {{ assert(_pid < {least}) }}\n");
+        let program = written(&folder.join("numbers.pml"), &text);
+        let output = fabius(&["translate", &program, "--to", "fab"]);
+        expect(&output, 0, &["process p"]);
+        let again = written(&folder.join("numbers.fab"), &String::from_utf8_lossy(&output.stdout));
+        expect(&fabius(&["check", &again]), code, &[]);
+    }
+}
+
+#[test]
 fn who_may_wait_for_ever_is_checked_and_not_translated() {
     let folder = folder("other_languages_ends");
     let ends = [

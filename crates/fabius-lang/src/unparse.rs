@@ -163,13 +163,7 @@ impl Writer<'_> {
             let kind = if g.per_thread { "thread " } else { "" };
             let _ = writeln!(out, "{kind}var {}: {}{init};", self.globals[i], self.ty(&g.ty));
         }
-        let entries: HashSet<ProcId> = p
-            .init
-            .into_iter()
-            .chain(p.buffers.iter().map(|b| b.proc))
-            .chain(p.processes.iter().map(|q| q.proc))
-            .collect();
-        for id in (0..p.procs.len()).filter(|id| !entries.contains(id)) {
+        for id in (0..p.procs.len()).filter(|id| !self.begins(*id)).collect::<Vec<_>>() {
             let proc = &p.procs[id];
             self.enter(proc);
             let params: Vec<String> =
@@ -196,10 +190,8 @@ impl Writer<'_> {
                 (None, Some(number)) => format!("{}: *", self.locals[number]),
                 (None, None) => "*".into(),
             };
-            // The number of a numbered thread is no part of a name.
-            let is_numbered = process.name.contains('[');
-            let name = if is_numbered { &self.procs[process.proc] } else { &process.name };
             let body = self.body(&p.procs[process.proc], process.number);
+            let name = self.name_of(process);
             let _ = writeln!(out, "process {name}[{count}] {body}");
         }
         if let Some(id) = p.init {
@@ -243,10 +235,23 @@ impl Writer<'_> {
     /// What a thread that begins as this procedure is called.
     fn thread(&self, proc: ProcId) -> &str {
         let process = self.program.processes.iter().find(|process| process.proc == proc);
-        match process {
-            Some(process) if !process.name.contains('[') => &process.name,
-            _ => &self.procs[proc],
-        }
+        process.map_or(self.procs[proc].as_str(), |process| self.name_of(process))
+    }
+
+    /// The name of a process, if it is that of nothing else. The number of a numbered thread is no part of a name, and a process
+    /// of another language may begin more than once, or be started by others as well.
+    fn name_of<'b>(&'b self, process: &'b Process) -> &'b str {
+        let (p, name) = (self.program, &process.name);
+        let is_shared = p.processes.iter().filter(|other| other.name == *name).count() > 1
+            || self.procs.iter().enumerate().any(|(id, proc)| proc == name && !self.begins(id));
+        if name.contains('[') || is_shared { &self.procs[process.proc] } else { name }
+    }
+
+    /// Whether a procedure is the body of something that begins by itself.
+    fn begins(&self, id: ProcId) -> bool {
+        let p = self.program;
+        let mut bodies = p.buffers.iter().map(|b| b.proc).chain(p.processes.iter().map(|q| q.proc));
+        p.init == Some(id) || bodies.any(|proc| proc == id)
     }
 
     fn enter(&mut self, proc: &Proc) {

@@ -3,6 +3,7 @@
 use crate::Unsupported;
 use fabius_lang::program::*;
 use fabius_trace::Span;
+use std::cmp::Ordering;
 
 /// A statement that touches nothing shared. (In a sequential program nothing is.)
 pub fn stmt(kind: StmtKind) -> Stmt {
@@ -152,10 +153,13 @@ pub fn guess_within(program: &Program, p: &Place, within: &mut dyn Iterator<Item
                 (None, _) | (_, Type::Fixed { bits: 64, signed: false }) => (lo, hi),
                 (Some(within), _) => (lo.max(within.0), hi.min(within.1)),
             };
-            out.push(if least <= most {
-                any_between(p, constant(least, scalar.clone()), constant(most, scalar.clone()))
-            } else {
-                assume(boolean(false))
+            let of_type = |value| constant(value, scalar.clone());
+            out.push(match (least.cmp(&most), scalar) {
+                (Ordering::Greater, _) => assume(boolean(false)),
+                (Ordering::Equal, _) => set(p, of_type(least)),
+                // There are no intervals of them.
+                (Ordering::Less, Type::Enum(_)) => any_between(p, of_type(lo), of_type(hi)),
+                (Ordering::Less, _) => any_between(p, of_type(least), of_type(most)),
             });
         }
     }

@@ -563,7 +563,7 @@ impl Maker<'_> {
         self.note(code::BEGIN, number(origin.operand()), &mut out);
         let me = self.handles.is_some().then(|| args[params - 1].clone());
         if !origin.is_thread() {
-            out.extend(self.begun.iter().map(|begun| set(begun, boolean(true))));
+            out.extend(self.has_begun());
         }
         out.push(stmt(StmtKind::Call(vec![None; results], call, args)));
         self.prefix_must_have_ended(p, origin, &mut out);

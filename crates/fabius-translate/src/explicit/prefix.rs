@@ -134,7 +134,7 @@ impl Maker<'_> {
     /// In front of something visible: here the prefix ends, if it has not ended yet.
     pub(super) fn end_prefix(&mut self, s: &Stmt, body: &mut Body, out: &mut Block) {
         let Some(begun) = self.begun.clone() else { return };
-        let mut here = vec![set(&begun, boolean(true))];
+        let mut here = Vec::from_iter(self.has_begun());
         if self.implicit && !hands_over(s) {
             // It is a scheduling point anyway.
             return out.extend(here);
@@ -150,13 +150,19 @@ impl Maker<'_> {
     pub(super) fn prefix_has_ended(&mut self, out: &mut Block) {
         self.note(code::SEEN, number(0), out);
         out.push(stmt(StmtKind::Zield));
-        out.extend(self.begun.iter().map(|begun| set(begun, boolean(true))));
+        out.extend(self.has_begun());
+    }
+
+    /// Where execution has stopped, there may be no place for it.
+    pub(super) fn has_begun(&self) -> Option<Stmt> {
+        let begun = self.begun.as_ref()?;
+        Some(when(not(read(&self.stop)), vec![set(begun, boolean(true))]))
     }
 
     /// Behind a thread that was not taken to finish in its prefix.
     pub(super) fn prefix_must_have_ended(&self, p: ProcId, origin: Origin, out: &mut Block) {
         if let (Origin::Spawned, Finishes::Perhaps, Some(begun)) = (origin, self.prefixes.finishes(p), &self.begun) {
-            out.push(assume(or(read(begun), read(&self.stop))));
+            out.push(assume(or(read(&self.stop), read(begun))));
         }
     }
 
