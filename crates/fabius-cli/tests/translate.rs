@@ -20,7 +20,7 @@ fn what_is_printed_of_narrow_guesses_and_of_stopped_tasks_has_no_faults_of_its_o
     for (name, source, options, code) in [
         ("one", enums("K", "e != C.K"), ["--rounds", "2"].as_slice(), 1),
         ("two", enums("L", "e == C.K"), &["--rounds", "2"], 1),
-        ("stopped", stopped.into(), &["--zields", "1", "--yields", "3"], 0),
+        ("stopped", stopped.into(), &["--zields", "1", "--yields", "1"], 0),
     ] {
         let path = write(&format!("{name}.fab"), &source);
         let output = fabius(&[&["translate", path.as_str()], options].concat());

@@ -128,6 +128,7 @@ fn a_loop_that_ends_is_followed() {
         ("proc f(n: 0..3) { if n > 0 { f(n - 1); } }", "f(3);"),
         ("proc f(n: u8) { if n == 0 { return; } f(n - 1); }", "f(3);"),
         ("proc f() { if * { return; } f(); }", "f();"),
+        ("proc f() { if * { f(); } }", "f();"),
         ("proc f() { y = 1; f(); }", "f();"),
     ] {
         let source = program(declared, "*", body);

@@ -29,10 +29,11 @@ pub fn endless(ways: &Ways<'_>, running: &BTreeMap<Node, &Block>) -> Option<Span
         seen
     };
     let circles: BTreeSet<Node> = calls.keys().copied().filter(|node| reached(*node, &calls).contains(node)).collect();
+    let procs: BTreeSet<ProcId> = circles.iter().map(|(proc, _)| *proc).collect();
     let endings = circles.iter().filter(|(proc, points)| {
         let alone =
             circles.iter().all(|other| other.0 == *proc || !calls[other].iter().any(|((callee, _), _)| callee == proc));
-        returns_by_choice(&ways.program.procs[*proc].body, *points) || alone && counts(ways, *proc)
+        returns_by_choice(&procs, &ways.program.procs[*proc].body, *points) || alone && counts(ways, *proc)
     });
     let endings: BTreeSet<Node> = endings.copied().collect();
     calls.retain(|node, _| !endings.contains(node));
@@ -40,20 +41,27 @@ pub fn endless(ways: &Ways<'_>, running: &BTreeMap<Node, &Block>) -> Option<Span
     calls[left].iter().find(|(to, _)| to == left || reached(*to, &calls).contains(left)).map(|(_, span)| *span)
 }
 
-/// Whether a procedure may return by a choice of its own, before it calls.
-fn returns_by_choice(body: &[Stmt], points: Points) -> bool {
+/// Whether choices of its own lead a procedure to its end without a call of these.
+fn returns_by_choice(circle: &BTreeSet<ProcId>, body: &[Stmt], points: Points) -> bool {
     for (n, s) in body.iter().enumerate() {
-        if matches!(s.kind, StmtKind::If(Guard::Star, ..)) && leaves(&body[n..=n], points) {
-            return true;
-        }
-        let mut is_simple = true;
-        let is_call = |s: &Stmt| matches!(s.kind, StmtKind::Call(..) | StmtKind::While(..) | StmtKind::Return(_));
-        statements(&vec![s.clone()], &mut |s| is_simple &= !is_call(s));
-        if !is_simple {
+        let side = |block: &[Stmt]| returns_by_choice(circle, block, points);
+        let goes_on = match &s.kind {
+            StmtKind::Return(_) => return true,
+            StmtKind::If(..) if leaves(&body[n..=n], points) => return true,
+            StmtKind::If(Guard::Star, a, b) => side(a) || side(b),
+            StmtKind::If(_, a, b) => side(a) && side(b),
+            _ => {
+                let mut calls = false;
+                let is_call = |s: &Stmt| matches!(s.kind, StmtKind::Call(_, callee, _) if circle.contains(&callee));
+                statements(&vec![s.clone()], &mut |s| calls |= is_call(s));
+                !calls
+            }
+        };
+        if !goes_on {
             return false;
         }
     }
-    false
+    true
 }
 
 /// Whether a parameter is counted from call to call, and cannot be for ever.
