@@ -122,6 +122,10 @@ fn bytes_of_an_integer_have_values_of_their_own() {
 fn the_bits_of_a_floating_point_number_are_copied() {
     assert_eq!(said("", "unsigned u; float f = 1.0f; memcpy(&u, &f, 4); assert(u == 0x3f800000);"), "verified");
     assert_eq!(
+        said("", "unsigned u; float f = 1; unsigned *p = memcpy(&u, &f, 4); assert(*p == 0x3f800000);"),
+        "verified"
+    );
+    assert_eq!(
         said("", "int u = 0x40490fdb; float f; memcpy(&f, &u, sizeof f); assert(f > 3.14f && f < 3.15f);"),
         "verified"
     );

@@ -164,6 +164,22 @@ fn what_waits_in_vain_orders_nothing() {
 }
 
 #[test]
+fn the_end_of_a_closed_channel_comes_after_who_gave_the_last_place_back() {
+    let closed = || {
+        let (sender, mut receiver) = mpsc::channel::<u32>(1);
+        let sender: &'static mpsc::Sender<u32> = Box::leak(Box::new(sender));
+        let permit = sender.try_reserve().unwrap();
+        receiver.close();
+        (std::sync::Mutex::new(Some(permit)), std::sync::Mutex::new(receiver))
+    };
+    assert!(orders(
+        closed,
+        |(permit, _)| drop(permit.lock().unwrap().take()),
+        |(_, receiver)| assert_eq!(receiver.lock().unwrap().try_recv(), Err(mpsc::error::TryRecvError::Disconnected)),
+    ));
+}
+
+#[test]
 fn permits_come_after_who_has_given_them_back() {
     let has = |semaphore: &Semaphore| drop(semaphore.try_acquire().unwrap());
     assert!(orders(|| Semaphore::new(1), has, has));

@@ -643,11 +643,7 @@ impl Lower<'_, '_> {
             _ => return Ok(None),
         };
         self.store_scalar(to, cast_to(e, &to.ty.core()), span)?;
-        let found = self.found.clone();
-        let e = self.address_of(to)?;
-        // The result is hardly ever used: it takes no address.
-        self.found = found;
-        Ok(Some(e))
+        Ok(Some(self.address_of(to)?))
     }
 }
 

@@ -67,6 +67,11 @@ impl Permits {
         self.closed
     }
 
+    /// Who finds that all of them are back comes after who has given them back.
+    pub fn are_back(&self, order: &Order) {
+        self.free.iter().filter_map(|(_, left)| *left).for_each(|left| order.takes(left));
+    }
+
     /// Takes up to so many away.
     fn take(&mut self, mut count: usize) -> Vec<Pile> {
         let mut taken = Vec::new();

@@ -96,6 +96,9 @@ impl<T> Inner<T> {
             }
             None if self.is_over() => {
                 order.comes_after();
+                if self.places.is_closed() {
+                    self.places.are_back(order);
+                }
                 Err(TryRecvError::Disconnected)
             }
             None => Err(TryRecvError::Empty),
