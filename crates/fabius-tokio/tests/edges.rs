@@ -290,7 +290,7 @@ type Found = Option<Result<BTreeSet<Vec<Vec<u32>>>, ()>>;
 
 fn find(program: &Program, config: &Config) -> (Found, Report) {
     let all = std::sync::Mutex::new(BTreeSet::new());
-    let report = config.clone().name("edges").save_no_trace().explore(|| {
+    let report = config.clone().name("edges").explore(|| {
         let outcome = fabius_tokio::runtime::Runtime::new().unwrap().block_on(run(program.clone()));
         all.lock().unwrap().insert(outcome);
     });
