@@ -5,6 +5,7 @@
 //!
 //! With [`Options::ample`] not all steps of a state are made: see `reduction.rs`.
 
+mod ahead;
 mod reduction;
 mod rows;
 mod store;
@@ -120,10 +121,7 @@ struct Worker<'b, S: Packed> {
 }
 
 /// What of a level is still to be looked at: from where to where, by whose rows they are.
-struct Frontier {
-    rows: Vec<(usize, usize)>,
-    current: usize,
-}
+type Frontier = Vec<(usize, usize)>;
 
 impl<'a, S> Search<'a, S>
 where
@@ -235,8 +233,7 @@ where
     /// Makes all steps of the states of a level, of which there are about so many.
     fn level(&mut self, from: &[usize], to: &[usize], states: usize) {
         let jobs = self.context.options.jobs.clamp(1, states.div_ceil(256).max(1));
-        let rows = from.iter().copied().zip(to.iter().copied()).collect();
-        let frontier = Mutex::new(Frontier { rows, current: 0 });
+        let frontier = Mutex::new(from.iter().copied().zip(to.iter().copied()).collect());
         let stop: Mutex<Option<Cut>> = Mutex::new(None);
         let this: &Self = self;
         let sums: Vec<Sum> = if jobs == 1 {
@@ -258,7 +255,7 @@ where
         let mut batch = Vec::with_capacity(BATCH);
         let mut reported = Instant::now();
         loop {
-            self.take(&mut lock(frontier), &mut batch);
+            self.take(me, &mut lock(frontier), &mut batch);
             if batch.is_empty() || lock(stop).is_some() {
                 return std::mem::take(&mut worker.sum);
             }
@@ -282,19 +279,16 @@ where
         }
     }
 
-    /// Takes some of the states that are left.
-    fn take(&self, frontier: &mut Frontier, batch: &mut Vec<u32>) {
+    /// Takes some of the states that are left: those that the worker has stored itself first, since they are near.
+    fn take(&self, me: usize, frontier: &mut Frontier, batch: &mut Vec<u32>) {
         batch.clear();
-        while let Some((from, to)) = frontier.rows.get_mut(frontier.current) {
+        for owner in (me..frontier.len()).chain(0..me) {
+            let (from, to) = &mut frontier[owner];
             while batch.len() < BATCH
-                && let Some(number) = self.store.advance(frontier.current, from, *to)
+                && let Some(number) = self.store.advance(owner, from, *to)
             {
                 batch.push(number);
             }
-            if batch.len() == BATCH {
-                return;
-            }
-            frontier.current += 1;
         }
     }
 

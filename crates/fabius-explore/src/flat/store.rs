@@ -4,6 +4,7 @@
 //! Every worker writes rows of its own, and all share the table. A row is written before its number is put into a slot, and
 //! never again after, so that whoever finds the number finds the row.
 
+use super::ahead;
 use super::rows::Rows;
 use super::zeros::{slots, units};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -15,8 +16,12 @@ pub(crate) const UNIT: usize = 4;
 const ANY_LENGTH: u32 = 0;
 /// Kinds that there may be.
 const KINDS: usize = 1 << 16;
-/// States that are looked up together: where they may be is far away in memory, and is fetched at the same time.
+/// States that are looked up together: where they may be is far away in memory, and is on its way while others are made.
 const TOGETHER: usize = 16;
+/// Where the table was not looked at yet.
+const NOWHERE: usize = usize::MAX;
+/// States made after one, by which time its slot has come.
+const LAG: usize = 6;
 /// Slots of a table that grows for which a thread is begun.
 const SHARE: usize = 1 << 16;
 /// Slots of an empty table.
@@ -61,6 +66,8 @@ struct Announced {
     end: usize,
     parent: u32,
     tag: u32,
+    /// The slot from which on it is to be looked for, in the table that the writer holds.
+    at: usize,
 }
 
 impl Store {
@@ -103,11 +110,14 @@ impl Store {
         self.rows.iter().map(Rows::end).collect()
     }
 
-    /// The number of the row of a worker at the position, which moves on; `None` at the end.
+    /// The number of the row of a worker at the position, which moves on; `None` at the end. The row will be read soon.
     pub fn advance(&self, owner: usize, position: &mut usize, end: usize) -> Option<u32> {
         let rows = &self.rows[owner];
         let place = rows.next(*position, end)?;
-        *position = place + 1 + self.length(&rows.at(place)[1..]);
+        let row = rows.at(place);
+        let length = self.length(&row[1..]);
+        ahead::fetch(&row[length]);
+        *position = place + 1 + length;
         Some((place as u32) << self.owner_bits | owner as u32)
     }
 
@@ -179,51 +189,69 @@ impl Writer<'_> {
     /// A state is to be stored. Says whether it is time to do so.
     #[inline]
     pub fn announce(&mut self, state: &[u8], parent: u32) -> bool {
+        let tag = tag_of(state);
         self.bytes.extend_from_slice(state);
-        self.announced.push(Announced { end: self.bytes.len(), parent, tag: tag_of(state) });
+        let at = self.table.as_ref().map_or(NOWHERE, |table| {
+            let at = first_slot(tag, table.len());
+            ahead::fetch(&table[at]);
+            at
+        });
+        self.announced.push(Announced { end: self.bytes.len(), parent, tag, at });
+        if let Some(earlier) = self.announced.len().checked_sub(LAG + 1) {
+            self.fetch_row(earlier);
+        }
         self.announced.len() == TOGETHER
     }
 
     /// Stores what is to be stored, and calls `each` with the numbers. False if there is no number for one of them.
     pub fn settle(&mut self, mut each: impl FnMut(u32)) -> bool {
-        self.fetch();
-        let (bytes, announced) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.announced));
+        (self.announced.len().saturating_sub(LAG)..self.announced.len()).for_each(|index| self.fetch_row(index));
+        let bytes = std::mem::take(&mut self.bytes);
         let mut begin = 0;
-        let all = announced.iter().all(|Announced { end, parent, tag }| {
-            let state = &bytes[std::mem::replace(&mut begin, *end)..*end];
-            self.intern(state, *tag, *parent).map(|(number, _)| each(number)).is_some()
+        let all = (0..self.announced.len()).all(|index| {
+            let announced = self.announced[index];
+            let state = &bytes[std::mem::replace(&mut begin, announced.end)..announced.end];
+            self.intern(state, announced).map(|(number, _)| each(number)).is_some()
         });
-        (self.bytes, self.announced) = (bytes, announced);
+        self.bytes = bytes;
         self.bytes.clear();
         self.announced.clear();
         all
     }
 
-    /// Reads where the states will be looked for, one after the other without waiting for any.
-    fn fetch(&self) {
-        let Some(table) = &self.table else { return };
-        let mut slots = [0; TOGETHER];
-        for (slot, Announced { tag, .. }) in slots.iter_mut().zip(&self.announced) {
-            *slot = table[first_slot(*tag, table.len())].load(Ordering::Relaxed);
+    /// Fetches the row that is likely to be that of a state, by the state's place among those that are to be stored.
+    #[inline]
+    fn fetch_row(&mut self, index: usize) {
+        let begin = index.checked_sub(1).map_or(0, |before| self.announced[before].end);
+        let Announced { end, tag, at, .. } = &mut self.announced[index];
+        let Some(table) = self.table.as_ref().filter(|_| *at != NOWHERE) else { return };
+        let mut slot = table[*at].load(Ordering::Relaxed);
+        while slot != 0 && (slot >> 32) as u32 != *tag {
+            *at = next_slot(*at, table.len());
+            slot = table[*at].load(Ordering::Relaxed);
         }
-        let mut seen = 0;
-        for (slot, Announced { tag, .. }) in slots.iter().zip(&self.announced) {
-            if (slot >> 32) as u32 == *tag {
-                seen ^= self.store.row(*slot as u32)[0].load(Ordering::Relaxed);
+        if slot != 0 {
+            let row = self.store.row(slot as u32);
+            ahead::fetch(&row[0]);
+            if let Some(last) = row.get((*end - begin) / UNIT) {
+                ahead::fetch(last);
             }
         }
-        std::hint::black_box(seen);
     }
 
     /// The number of a state, and whether it is new; `None` if there is no number for it.
     #[inline]
-    fn intern(&mut self, state: &[u8], tag: u32, parent: u32) -> Option<(u32, bool)> {
+    fn intern(&mut self, state: &[u8], announced: Announced) -> Option<(u32, bool)> {
+        let Announced { parent, tag, mut at, .. } = announced;
         if self.room == 0 || self.table.is_none() {
             self.pause();
             self.go_on();
+            at = NOWHERE;
         }
         let table = self.table.as_ref().expect("it was just taken");
-        let mut at = first_slot(tag, table.len());
+        if at == NOWHERE {
+            at = first_slot(tag, table.len());
+        }
         let mut mine = None;
         loop {
             let mut slot = table[at].load(Ordering::Acquire);
@@ -274,6 +302,7 @@ impl Writer<'_> {
     /// Tells the store of what is new, and lets others make the table larger.
     pub fn pause(&mut self) {
         self.table = None;
+        self.announced.iter_mut().for_each(|announced| announced.at = NOWHERE);
         self.store.count.fetch_add(std::mem::take(&mut self.new), Ordering::Relaxed);
         self.store.rows[self.me].set_end(self.end);
         self.room = 0;
@@ -370,7 +399,8 @@ mod tests {
         for i in (0..3000u32).chain(0..3000) {
             let i = i % 2000;
             let state = state(i);
-            let (number, new) = writer.intern(&state, tag_of(&state), i + 7).expect("there is room");
+            let announced = Announced { end: 0, parent: i + 7, tag: tag_of(&state), at: NOWHERE };
+            let (number, new) = writer.intern(&state, announced).expect("there is room");
             assert_eq!(new, !seen.contains_key(&state));
             if new {
                 order.push(number);
