@@ -43,7 +43,7 @@ impl<T> Channel<T> {
         match state.message(None) {
             Some(Taken::Now(message)) => Ok(message),
             _ => {
-                state.nobody_is_there();
+                state.no_sender_is_there();
                 Err(RecvTimeoutError::Disconnected)
             }
         }
@@ -69,7 +69,7 @@ impl<T> Channel<T> {
             return Ok(self.gets(taken, at));
         }
         if state.senders == 0 {
-            state.nobody_is_there();
+            state.no_sender_is_there();
             return Err(RecvTimeoutError::Disconnected);
         }
         let slot = state.want();
@@ -84,7 +84,7 @@ impl<T> Channel<T> {
                 Ok(self.gets(Taken::Later(slot), at))
             }
             None if in_time => {
-                state.nobody_is_there();
+                state.no_sender_is_there();
                 Err(RecvTimeoutError::Disconnected)
             }
             None => Err(RecvTimeoutError::Timeout),
@@ -100,7 +100,7 @@ impl<T> Channel<T> {
                 Ok(self.gets(taken, at))
             }
             None if state.senders == 0 => {
-                state.nobody_is_there();
+                state.no_sender_is_there();
                 Err(TryRecvError::Disconnected)
             }
             None => Err(TryRecvError::Empty),
@@ -224,7 +224,7 @@ impl<T> Receiver<T> {
             Source::Channel(channel) => {
                 let taken = channel.state().aside(operation);
                 taken.map(|taken| channel.gets(taken, at)).ok_or_else(|| {
-                    channel.state().nobody_is_there();
+                    channel.state().no_sender_is_there();
                     RecvError
                 })
             }
@@ -295,7 +295,7 @@ impl<T> Drop for Receiver<T> {
             let mut left = Vec::new();
             monitor::finally("drop a receiver", Location::caller(), || {
                 let mut state = channel.state();
-                state.is_left();
+                state.receiver_leaves();
                 state.receivers -= 1;
                 // As in crossbeam-channel, messages go with the last receiver.
                 if state.receivers == 0 {

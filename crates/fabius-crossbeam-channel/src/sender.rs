@@ -20,7 +20,7 @@ impl<T> RefUnwindSafe for Sender<T> {}
 /// Sends without waiting.
 fn put<T>(state: &mut channel::Channel<T>, message: T) -> Result<(), TrySendError<T>> {
     if state.receivers == 0 {
-        state.nobody_is_there();
+        state.no_receiver_is_there();
         return Err(TrySendError::Disconnected(message));
     }
     match state.place(None) {
@@ -73,7 +73,7 @@ impl<T> Sender<T> {
         match state.take_back(&offer) {
             None => Ok(()),
             Some(message) if in_time => {
-                state.nobody_is_there();
+                state.no_receiver_is_there();
                 Err(SendTimeoutError::Disconnected(message))
             }
             Some(message) => Err(SendTimeoutError::Timeout(message)),
@@ -144,7 +144,7 @@ impl<T> Sender<T> {
                 Ok(())
             }
             None => {
-                state.nobody_is_there();
+                state.no_receiver_is_there();
                 Err(SendError(message))
             }
         }
@@ -193,7 +193,7 @@ impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         monitor::finally("drop a sender", Location::caller(), || {
             let mut state = self.0.state();
-            state.is_left();
+            state.sender_leaves();
             state.senders -= 1;
         });
     }

@@ -3,8 +3,8 @@
 //!
 //! Those of `std::sync::mpsc` and of crossbeam-channel are the same; the first has no selections. Who receives a message comes
 //! after who has sent that one, who gets the place of a message that was received after who has received that one, who hands a
-//! message over after who took it, and who finds that nobody is at the other end after all who have left. No message comes after
-//! another one, and a handle more orders nothing.
+//! message over after who took it, and who finds that nobody is at the other end after all who have left that end: who leaves the
+//! same end as he comes before nothing of his. No message comes after another one, and a handle more orders nothing.
 
 #![allow(missing_docs, reason = "names say it")]
 
@@ -70,7 +70,8 @@ pub struct Channel<T> {
     taken: Vec<(Operation, Taken<T>)>,
     /// Where threads leave messages and places for one another.
     order: Object,
-    gone: Object,
+    senders_gone: Object,
+    receivers_gone: Object,
 }
 
 /// Where a message goes.
@@ -126,6 +127,13 @@ fn choose<T>(all: &mut VecDeque<Waiting<T>>, except: Option<&Arc<Token>>) -> Opt
     Some(waiting)
 }
 
+/// A handle is dropped, perhaps when the execution is over.
+fn goes(gone: &Object) {
+    if !rt::current().is_null() {
+        rt::comes_before(gone.id());
+    }
+}
+
 fn remove_of<V>(all: &mut Vec<(Operation, V)>, operation: &Operation) -> Option<V> {
     let at = all.iter().position(|(of, _)| of == operation)?;
     Some(all.remove(at).1)
@@ -146,7 +154,8 @@ impl<T> Channel<T> {
             places: Vec::new(),
             taken: Vec::new(),
             order: Object::new(),
-            gone: Object::new(),
+            senders_gone: Object::new(),
+            receivers_gone: Object::new(),
         }
     }
 
@@ -158,16 +167,24 @@ impl<T> Channel<T> {
         rt::takes(&self.order, left);
     }
 
-    /// A handle goes.
-    pub fn is_left(&self) {
-        if !rt::current().is_null() {
-            rt::comes_before(self.gone.id());
-        }
+    /// A sender goes.
+    pub fn sender_leaves(&self) {
+        goes(&self.senders_gone);
     }
 
-    /// The operation has found that nobody is at the other end.
-    pub fn nobody_is_there(&self) {
-        rt::comes_after(self.gone.id());
+    /// A receiver goes.
+    pub fn receiver_leaves(&self) {
+        goes(&self.receivers_gone);
+    }
+
+    /// The operation has found that there are no senders.
+    pub fn no_sender_is_there(&self) {
+        rt::comes_after(self.senders_gone.id());
+    }
+
+    /// The operation has found that there are no receivers.
+    pub fn no_receiver_is_there(&self) {
+        rt::comes_after(self.receivers_gone.id());
     }
 
     /// Whether a message has a place now, but for that selection.
@@ -282,12 +299,14 @@ impl<T> Channel<T> {
         message.map(|(message, _)| message)
     }
 
-    /// All messages that are there, when nobody will receive them.
+    /// All messages that are there, when nobody will receive them: their destructors come after who has sent them.
     pub fn left(&mut self) -> Vec<T> {
         let entries = std::mem::take(&mut self.queue);
         let messages = entries.into_iter().filter_map(|entry| match entry {
             Entry::Message(message, left) => {
-                self.take(left);
+                if std::mem::needs_drop::<T>() {
+                    self.take(left);
+                }
                 Some(message)
             }
             Entry::Reserved(_) => None,

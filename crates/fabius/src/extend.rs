@@ -145,6 +145,11 @@ impl<S: State> Resource<S> {
         rt::comes_after(self.0.id());
     }
 
+    /// The operation that was just done comes after those as well, and before the next that comes between all.
+    pub fn reads(&self) {
+        rt::reads(self.0.id());
+    }
+
     /// It comes before those on this one that come after others, and after none.
     pub fn comes_before(&self) {
         rt::comes_before(self.0.id());
@@ -189,9 +194,13 @@ impl<S: State> Resource<S> {
         change: impl FnOnce(&mut S) -> R,
     ) -> Option<R> {
         let wanted = Wanted { resource: self, ready };
-        let op = self.write(name, at).until(until.map(Instant::since_the_beginning));
-        let timed_out = rt::point(ready_of(op, &wanted));
-        if timed_out { None } else { self.0.with(|state| change(&mut state.0)) }
+        // Who gives up waiting comes after nobody.
+        let op = Op::write(name, self.0.id(), at).ordered().until(until.map(Instant::since_the_beginning));
+        if rt::point(ready_of(op, &wanted)) {
+            return None;
+        }
+        self.is_changed();
+        self.0.with(|state| change(&mut state.0))
     }
 
     /// Changes the state, whatever it is, also if the stack is unwound. Inside of an execution.

@@ -29,7 +29,10 @@ impl Wake for Signal {
 
     #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
-        rt::point(Op::write("wake", self.object.id(), Location::caller()));
+        rt::point(Op::write("wake", self.object.id(), Location::caller()).ordered());
+        if !rt::current().is_null() {
+            rt::comes_before(self.object.id());
+        }
         self.woken.store(true, Ordering::Release);
         if let Some(thread) = &self.outside {
             thread.unpark();
@@ -61,7 +64,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
             }
             continue;
         }
-        rt::point(Op::write("wait to be woken", signal.object.id(), at).when(&*signal, is_woken));
+        rt::point(Op::write("wait to be woken", signal.object.id(), at).when(&*signal, is_woken).ordered());
+        rt::comes_after(signal.object.id());
         signal.woken.store(false, Ordering::Relaxed);
     }
 }

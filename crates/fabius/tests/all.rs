@@ -7,6 +7,7 @@ mod chess;
 mod compare;
 mod edges;
 mod failures;
+mod leaving;
 mod litmus;
 mod orderings;
 mod outcomes;

@@ -24,10 +24,13 @@ enum Op {
     Fence(Ordering),
     Send,
     TrySend,
+    /// Accesses the cell if nobody receives.
+    SendInVain(usize, Mode),
     /// Of the first thread, which has the receiver; another one goes on.
     Receive(usize, Mode),
     TryReceive(usize, Mode),
     DropSender,
+    DropReceiver,
     Locked(usize, Mode),
     Shared(usize),
     Exclusive(usize, Mode),
@@ -41,6 +44,8 @@ enum Op {
     GetMut(usize, Mode),
     Arrive,
 }
+
+const KINDS: u32 = 27;
 
 #[derive(Clone, Copy, Debug)]
 enum Mode {
@@ -135,6 +140,19 @@ impl Mine {
                     says(&mut self.log, u32::from(sender.try_send(me as u32).is_ok()));
                 }
             }
+            Op::SendInVain(cell, mode) => {
+                let fails = match &self.sender {
+                    Some(Sender::Unbounded(sender)) => sender.send(me as u32).is_err(),
+                    Some(Sender::Bounded(sender)) => {
+                        matches!(sender.try_send(me as u32), Err(mpsc::TrySendError::Disconnected(_)))
+                    }
+                    None => false,
+                };
+                if fails {
+                    world.cells[cell].access(mode);
+                }
+                says(&mut self.log, u32::from(fails));
+            }
             Op::Receive(cell, mode) => {
                 if let Some(message) = self.receiver.as_ref().map(|receiver| receiver.recv_timeout(SHORT)) {
                     self.log.push(message.map_or(9, |message| message));
@@ -145,13 +163,14 @@ impl Mine {
             }
             Op::TryReceive(cell, mode) => {
                 if let Some(message) = self.receiver.as_ref().map(|receiver| receiver.try_recv()) {
-                    self.log.push(message.map_or(9, |message| message));
-                    if message.is_ok() {
+                    self.log.push(message.unwrap_or(9));
+                    if message != Err(mpsc::TryRecvError::Empty) {
                         world.cells[cell].access(mode);
                     }
                 }
             }
             Op::DropSender => drop(self.sender.take()),
+            Op::DropReceiver => drop(self.receiver.take()),
             Op::Locked(cell, mode) => {
                 let guard = world.lock.lock().unwrap();
                 world.cells[cell].access(mode);
@@ -283,13 +302,13 @@ fn generate(seed: u64) -> Program {
     let spawns = random.choice([Spawns::Threads, Spawns::Threads, Spawns::Scope]).unwrap();
     let count = random.usize(2..=3);
     // A few kinds for each program, so that they meet.
-    let kinds: Vec<u32> = (0..4).map(|_| random.u32(0..24)).collect();
+    let kinds: Vec<u32> = (0..4).map(|_| random.u32(0..KINDS)).collect();
     let op = |random: &mut fastrand::Rng| {
         let (cell, atomic) = (random.usize(0..2), random.usize(0..2));
         let mode = random.choice([Mode::Read, Mode::Write]).unwrap();
         let load = random.choice([Relaxed, Acquire, SeqCst]).unwrap();
         let store = random.choice([Relaxed, Release, SeqCst]).unwrap();
-        match if random.u32(0..3) == 0 { random.u32(0..24) } else { random.choice(kinds.iter().copied()).unwrap() } {
+        match if random.u32(0..3) == 0 { random.u32(0..KINDS) } else { random.choice(kinds.iter().copied()).unwrap() } {
             0 => Op::Own,
             1 | 2 => Op::Access(cell, mode),
             3 => Op::Load(atomic, load),
@@ -313,6 +332,8 @@ fn generate(seed: u64) -> Program {
             21 => Op::Get(cell, mode),
             22 => Op::DropArc,
             23 => Op::GetMut(cell, mode),
+            24 => Op::SendInVain(cell, mode),
+            25 => Op::DropReceiver,
             _ => Op::Arrive,
         }
     };

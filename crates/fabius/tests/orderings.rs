@@ -6,31 +6,31 @@ use fabius::sync::atomic::{AtomicU32, Ordering, fence};
 use fabius::sync::{Arc, Barrier, Mutex, RwLock, mpsc};
 use fabius::{BugKind, Config, thread};
 
-struct Shared {
+pub struct Shared {
     cell: UnsafeCell<u32>,
-    flag: AtomicU32,
+    pub flag: AtomicU32,
 }
 
 // SAFETY: whether it is accessed at the same time is what these tests are about; fibers never do so.
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    fn new() -> std::sync::Arc<Shared> {
+    pub fn new() -> std::sync::Arc<Shared> {
         std::sync::Arc::new(Shared { cell: UnsafeCell::new(0), flag: AtomicU32::new(0) })
     }
 
-    fn write(&self) {
+    pub fn write(&self) {
         // SAFETY: one thread runs at a time.
         self.cell.with_mut(|place| unsafe { *place += 1 });
     }
 
-    fn read(&self) {
+    pub fn read(&self) {
         // SAFETY: one thread runs at a time.
         self.cell.with(|place| unsafe { *place });
     }
 }
 
-fn judge(what: &str, races: bool, test: impl Fn() + Sync) -> String {
+pub fn judge(what: &str, races: bool, test: impl Fn() + Sync) -> String {
     let mut text = String::new();
     for config in [Config::new(), Config::new().exhaustive(), Config::new().without_reduction(), Config::new().jobs(2)]
     {

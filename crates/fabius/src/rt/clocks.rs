@@ -191,6 +191,14 @@ impl Clocks {
         self.tick(thread);
     }
 
+    /// An operation that comes after those that others come after, and before none of them.
+    fn acquires(&mut self, thread: usize, object: usize) {
+        self.goes_to(thread, Some(object));
+        let released = self.objects.get(object).map(|object| object.written.clone()).unwrap_or_default();
+        join(&mut self.thread(thread).clock, &released);
+        self.tick(thread);
+    }
+
     /// An operation that leaves something in an object, which one that comes gets. Returns its number.
     fn leaves(&mut self, thread: usize, object: usize) -> usize {
         self.goes_to(thread, Some(object));
@@ -429,30 +437,43 @@ impl Clocks {
 
 /// What somebody has left in an object: who gets it comes after what that thread had done until then.
 #[derive(Clone, Copy, Debug)]
-pub struct Left(u32);
+pub struct Left {
+    number: u32,
+    /// The execution: in another one, which has kept it, it says nothing.
+    epoch: u64,
+}
 
 /// The operation that was just done leaves something there.
 pub(crate) fn leaves(object: &Id) -> Left {
-    let number = super::with(|rt| {
+    let left = super::with(|rt| {
         let object = rt.settings.refine.contains(Refine::RACES).then(|| object.id_in(rt))?;
-        Some(rt.clocks.leaves(rt.current, object as usize))
+        Some(Left { number: rt.clocks.leaves(rt.current, object as usize) as u32, epoch: rt.epoch })
     });
-    Left(number.flatten().unwrap_or(0) as u32)
+    left.flatten().unwrap_or(Left { number: 0, epoch: 0 })
 }
 
 /// It gets what was left there.
 pub(crate) fn takes(object: &Id, left: Left) {
     super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
+        if rt.settings.refine.contains(Refine::RACES) && left.epoch == rt.epoch {
             let object = object.id_in(rt) as usize;
-            rt.clocks.takes(rt.current, object, left.0 as usize);
+            rt.clocks.takes(rt.current, object, left.number as usize);
         }
     });
 }
 
-/// The operation that was just done comes after what has changed an object, as one that reads it does.
-pub(crate) fn comes_after(object: u32) {
+/// The operation that was just done reads an object: it comes after what has changed that, and before what changes it next.
+pub(crate) fn reads(object: u32) {
     also_edges(&Op::read("", object, Location::caller()));
+}
+
+/// The operation that was just done comes after what has changed an object, or comes before others, and before nothing.
+pub(crate) fn comes_after(object: u32) {
+    super::with(|rt| {
+        if rt.settings.refine.contains(Refine::RACES) {
+            rt.clocks.acquires(rt.current, object as usize);
+        }
+    });
 }
 
 /// Who looks at an object from here on comes after what the thread has done, and it comes after nobody.

@@ -53,7 +53,7 @@ mod words;
 
 pub(crate) use clock::Did;
 pub use clocks::Left;
-pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between, leaves, takes};
+pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between, leaves, reads, takes};
 pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};

@@ -11,14 +11,15 @@ pub struct Barrier {
     outside: std::sync::Barrier,
 }
 
-/// How many have arrived in this round; who was told apart in each of those before, and what the last to arrive has left.
+/// Who has arrived in this round, by what each has left; who was told apart in each of those before, and what the last to arrive has
+/// left. Who waits comes after all of its round, and after nobody of another one.
 struct Arrived {
-    count: usize,
+    here: Vec<Left>,
     leaders: Vec<(usize, Left)>,
 }
 
 impl Arrived {
-    const NOBODY: Arrived = Arrived { count: 0, leaders: Vec::new() };
+    const NOBODY: Arrived = Arrived { here: Vec::new(), leaders: Vec::new() };
 }
 
 impl Renew for Arrived {
@@ -68,21 +69,21 @@ impl Barrier {
     #[track_caller]
     pub fn wait(&self) -> BarrierWaitResult {
         let at = Location::caller();
-        rt::point(Op::write("arrive", self.inside.id(), at));
+        rt::point(Op::write("arrive", self.inside.id(), at).ordered());
         let size = self.size;
+        let mine = rt::leaves(&self.inside.object);
         let arrived = self.inside.with(|arrived| {
-            arrived.count += 1;
-            (arrived.count, arrived.leaders.len())
+            arrived.here.push(mine);
+            (arrived.here.len(), arrived.leaders.len())
         });
         let Some((mine, round)) = arrived else { return BarrierWaitResult(self.outside.wait().is_leader()) };
         if mine >= size {
             rt::note(|| "the last".into());
             let leader = rt::who_leads(mine);
+            let all = self.inside.with(|arrived| std::mem::take(&mut arrived.here)).unwrap_or_default();
+            all.into_iter().for_each(|left| rt::takes(&self.inside.object, left));
             let left = rt::leaves(&self.inside.object);
-            self.inside.with(|arrived| {
-                arrived.count = 0;
-                arrived.leaders.push((leader, left));
-            });
+            self.inside.with(|arrived| arrived.leaders.push((leader, left)));
             return BarrierWaitResult(leader == mine);
         }
         rt::note(|| format!("{mine} of {size}"));

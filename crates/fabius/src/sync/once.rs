@@ -102,8 +102,11 @@ impl Raw {
     pub fn is_completed(&self, at: &'static Location<'static>) -> bool {
         rt::observe(Refine::RELEASES);
         rt::point(Op::read("is_completed", self.0.id(), at).ordered());
-        self.comes_after_calls(at);
-        self.state() == Some(State::Done)
+        let is_completed = self.state() == Some(State::Done);
+        if is_completed {
+            self.comes_after_calls(at);
+        }
+        is_completed
     }
 
     /// Of calls that are over; their beginnings order nothing.

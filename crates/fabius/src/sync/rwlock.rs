@@ -298,7 +298,7 @@ impl<T: ?Sized> RwLock<T> {
         if !self.raw.no_writer() {
             return Err(TryLockError::WouldBlock);
         }
-        rt::comes_after(self.raw.known.id());
+        rt::reads(self.raw.known.id());
         self.raw.reads(at);
         Ok(self.reading(Taken::Inside)?)
     }

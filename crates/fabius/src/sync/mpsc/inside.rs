@@ -39,7 +39,7 @@ impl<T> State<T> {
         match self.channel.place(None).filter(|_| self.channel.receivers > 0) {
             Some(place) => self.channel.fill(place, value).map_or(Ok(()), |back| Err(SendError(back))),
             None => {
-                self.channel.nobody_is_there();
+                self.channel.no_receiver_is_there();
                 Err(SendError(value))
             }
         }
@@ -51,7 +51,7 @@ impl<T> State<T> {
             Some(Taken::Now(value)) => Some(value),
             _ => {
                 if self.channel.senders == 0 {
-                    self.channel.nobody_is_there();
+                    self.channel.no_sender_is_there();
                 }
                 None
             }
@@ -119,7 +119,7 @@ impl<T> Inside<T> {
     fn hand_over(&self, value: T, at: &'static Location<'static>) -> Result<(), SendError<T>> {
         let slot = self.with(|state| match state.channel.receivers {
             0 => {
-                state.channel.nobody_is_there();
+                state.channel.no_receiver_is_there();
                 Err(SendError(value))
             }
             _ => Ok(state.channel.offer(value)),
@@ -130,7 +130,7 @@ impl<T> Inside<T> {
             let back = state.channel.take_back(&handover.slot);
             if back.is_some() {
                 state.channel.withdraw(&handover.slot);
-                state.channel.nobody_is_there();
+                state.channel.no_receiver_is_there();
             }
             back
         });
@@ -173,7 +173,7 @@ impl<T> Inside<T> {
         let less = |state: &mut State<T>| state.channel.senders = state.channel.senders.saturating_sub(1);
         let _less = super::super::Finally(|| self.with(less));
         rt::point(Op::write("drop sender", self.0.id(), self.0.object.made).ordered());
-        self.with(|state| state.channel.is_left());
+        self.with(|state| state.channel.sender_leaves());
     }
 }
 
@@ -232,7 +232,7 @@ impl<T> Drop for Receiver<T> {
         let channel = &self.channel.0;
         rt::point(Op::write("drop receiver", channel.id(), channel.object.made).ordered());
         drop(self.channel.with(|state| {
-            state.channel.is_left();
+            state.channel.receiver_leaves();
             state.channel.receivers = 0;
             // A message that is handed over goes back to its sender.
             state.channel.left()
