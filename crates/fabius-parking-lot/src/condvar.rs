@@ -8,7 +8,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
-/// As in parking_lot; `notify_one` may wake any of the threads that wait.
+/// As in parking_lot; `notify_one` may wake any of the threads that wait. It orders nothing: the lock does.
 pub struct Condvar {
     inside: Resource<Waiters>,
     outside: parking_lot::Condvar,
@@ -42,7 +42,7 @@ impl Condvar {
     #[track_caller]
     pub const fn new() -> Condvar {
         let waiters = Waiters { waiting: Vec::new(), woken: Vec::new(), lock: 0 };
-        Condvar { inside: Resource::new(waiters), outside: parking_lot::Condvar::new() }
+        Condvar { inside: Resource::unordered(waiters), outside: parking_lot::Condvar::new() }
     }
 
     /// As in parking_lot. Inside of an execution it wakes any.

@@ -57,7 +57,10 @@ impl Once {
     /// As in parking_lot.
     #[track_caller]
     pub const fn new() -> Once {
-        Once { inside: Resource::new(Call { state: OnceState::New, by: None }), outside: parking_lot::Once::new() }
+        Once {
+            inside: Resource::unordered(Call { state: OnceState::New, by: None }),
+            outside: parking_lot::Once::new(),
+        }
     }
 
     /// As in parking_lot: what it says of a call that has returned orders what that has done.
@@ -72,7 +75,7 @@ impl Once {
         if outside != OnceState::New || !extend::is_inside() {
             return outside;
         }
-        self.inside.change("state", Location::caller(), |call| call.state).unwrap_or(OnceState::New)
+        self.inside.look("state", Location::caller(), |call| self.finds(call)).unwrap_or(OnceState::New)
     }
 
     /// As in parking_lot.
@@ -100,6 +103,14 @@ impl Once {
         self.call(Location::caller(), Poisoned::Forced, f);
     }
 
+    /// The state, which comes after calls that are over; their beginnings order nothing.
+    fn finds(&self, call: &Call) -> OnceState {
+        if matches!(call.state, OnceState::Done | OnceState::Poisoned) {
+            self.inside.comes_after();
+        }
+        call.state
+    }
+
     /// Waits for a call that is under way, and calls `f` if none has returned.
     fn call(&self, at: &'static Location<'static>, poisoned: Poisoned, f: impl FnOnce(OnceState)) {
         if self.outside.state().done() {
@@ -107,7 +118,7 @@ impl Once {
         }
         let me = extend::me();
         let begin = |call: &mut Call| {
-            let before = call.state;
+            let before = self.finds(call);
             let is_refused = before == OnceState::Poisoned && poisoned == Poisoned::Refused;
             if before != OnceState::Done && !is_refused {
                 *call = Call { state: OnceState::InProgress, by: Some((me, at)) };
@@ -146,7 +157,11 @@ struct Finish<'a> {
 impl Drop for Finish<'_> {
     fn drop(&mut self) {
         let state = self.state;
-        self.once.inside.change("done", self.at, |call| *call = Call { state, by: None });
+        let inside = &self.once.inside;
+        inside.change("done", self.at, |call| {
+            inside.comes_before();
+            *call = Call { state, by: None };
+        });
     }
 }
 

@@ -4,7 +4,7 @@
 //! are there. So a thread that reads twice can wait for ever, and the check says so.
 
 use crate::GuardMarker;
-use fabius::extend::{self, Holding, Resource, State};
+use fabius::extend::{self, Holding, Left, Resource, State};
 use fabius::time::Instant;
 use lock_api::{RawRwLock as _, RawRwLockUpgrade as _};
 use std::panic::Location;
@@ -23,6 +23,8 @@ struct Held {
     upgradable: Option<Holding>,
     /// Keeps others out, but for the readers that are there, for which it waits.
     writer: Option<Holding>,
+    /// By the last one that was upgradable.
+    left: Option<Left>,
 }
 
 impl State for Held {
@@ -77,10 +79,14 @@ impl RawRwLock {
         let ready = |held: &Held| held.admits(what) && self.outside_admits(what);
         let add = |held: &mut Held| {
             held.add(what, holding);
-            held.readers.is_empty()
+            let is_there = what != Kind::Writer || held.readers.is_empty();
+            if is_there {
+                self.begins(what, held);
+            }
+            is_there
         };
-        let Some(no_readers) = self.inside.when(name, at, ready, until, add) else { return false };
-        if what == Kind::Writer && !no_readers && !self.readers_leave(until, at) {
+        let Some(is_there) = self.inside.when(name, at, ready, until, add) else { return false };
+        if !is_there && !self.readers_leave(until, at) {
             self.inside.change("time is up", at, |held| held.writer = None);
             return false;
         }
@@ -88,16 +94,39 @@ impl RawRwLock {
         true
     }
 
+    /// Who reads comes after who has written, who writes after all, and who may become the writer after who might before him.
+    fn begins(&self, what: Kind, held: &Held) {
+        match what {
+            Kind::Writer => self.inside.orders(),
+            Kind::Reader | Kind::ReaderAgain => self.inside.reads(),
+            Kind::Upgradable => {
+                self.inside.reads();
+                held.left.into_iter().for_each(|left| self.inside.takes(left));
+            }
+        }
+    }
+
+    /// Who reads, and perhaps is upgradable, reads no more, or is not upgradable any more.
+    fn ends(&self, what: Kind, held: &mut Held) {
+        self.inside.reads();
+        if what == Kind::Upgradable {
+            held.left = Some(self.inside.leaves());
+        }
+    }
+
     /// The writer waits for the readers that are there.
     fn readers_leave(&self, until: Option<Instant>, at: At) -> bool {
-        self.inside.when("readers leave", at, |held| held.readers.is_empty(), until, |_| ()).is_some()
+        self.inside.when("readers leave", at, |held| held.readers.is_empty(), until, |_| self.inside.orders()).is_some()
     }
 
     fn try_become(&self, name: &'static str, what: Kind, at: At) -> bool {
         let holding = (extend::me(), at);
         let taken = self.inside.attempt(name, at, |held| {
             let is_free = held.admits(what) && (what != Kind::Writer || held.readers.is_empty());
-            (is_free && self.outside_admits(what)).then(|| held.add(what, holding))
+            (is_free && self.outside_admits(what)).then(|| {
+                held.add(what, holding);
+                self.begins(what, held);
+            })
         });
         if taken.is_some() {
             extend::holds();
@@ -150,7 +179,7 @@ macro_rules! either {
 unsafe impl lock_api::RawRwLock for RawRwLock {
     #[allow(clippy::declare_interior_mutable_const, reason = "lock_api's way to make one")]
     const INIT: RawRwLock = RawRwLock {
-        inside: Resource::new(Held { readers: Vec::new(), upgradable: None, writer: None }),
+        inside: Resource::unordered(Held { readers: Vec::new(), upgradable: None, writer: None, left: None }),
         outside: <parking_lot::RawRwLock as lock_api::RawRwLock>::INIT,
     };
 
@@ -180,6 +209,7 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
         };
         self.give_back("unlock_read", reader.1, |held| {
             held.readers.iter().position(|r| *r == reader).map(|r| held.readers.remove(r));
+            self.ends(Kind::Reader, held);
         });
     }
 
@@ -202,7 +232,10 @@ unsafe impl lock_api::RawRwLock for RawRwLock {
 
     unsafe fn unlock_exclusive(&self) {
         match self.of_inside(|held| held.writer) {
-            Some((_, at)) => self.give_back("unlock_write", at, |held| held.writer = None),
+            Some((_, at)) => self.give_back("unlock_write", at, |held| {
+                self.inside.orders();
+                held.writer = None;
+            }),
             // SAFETY: as above.
             None => unsafe { self.outside.unlock_exclusive() },
         }
@@ -241,6 +274,7 @@ unsafe impl lock_api::RawRwLockDowngrade for RawRwLock {
     unsafe fn downgrade(&self) {
         match self.of_inside(|held| held.writer) {
             Some(writer) => self.give_back("downgrade", writer.1, |held| {
+                self.inside.orders();
                 held.writer = None;
                 held.readers.push(writer);
             }),
@@ -352,7 +386,10 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
 
     unsafe fn unlock_upgradable(&self) {
         match self.of_inside(|held| held.upgradable) {
-            Some((_, at)) => self.give_back("unlock_upgradable", at, |held| held.upgradable = None),
+            Some((_, at)) => self.give_back("unlock_upgradable", at, |held| {
+                self.ends(Kind::Upgradable, held);
+                held.upgradable = None;
+            }),
             // SAFETY: the caller has the lock, and did not take it inside.
             None => unsafe { self.outside.unlock_upgradable() },
         }
@@ -375,7 +412,10 @@ unsafe impl lock_api::RawRwLockUpgrade for RawRwLock {
             return unsafe { self.outside.try_upgrade() };
         }
         let upgraded = self.inside.attempt("try_upgrade", Location::caller(), |held| {
-            held.readers.is_empty().then(|| held.writer = held.upgradable.take())
+            held.readers.is_empty().then(|| {
+                self.inside.orders();
+                held.writer = held.upgradable.take();
+            })
         });
         upgraded.is_some()
     }
@@ -386,10 +426,14 @@ impl RawRwLock {
     fn upgrade_until(&self, until: Option<Instant>, at: At) -> bool {
         let upgrade = |held: &mut Held| {
             held.writer = held.upgradable.take();
-            held.readers.is_empty()
+            let is_there = held.readers.is_empty();
+            if is_there {
+                self.inside.orders();
+            }
+            is_there
         };
-        let no_readers = self.inside.change("upgrade", at, upgrade) == Some(true);
-        if no_readers || self.readers_leave(until, at) {
+        let is_there = self.inside.change("upgrade", at, upgrade) == Some(true);
+        if is_there || self.readers_leave(until, at) {
             return true;
         }
         self.inside.change("time is up", at, |held| held.upgradable = held.writer.take());
@@ -409,7 +453,10 @@ unsafe impl lock_api::RawRwLockUpgradeFair for RawRwLock {
 unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
     unsafe fn downgrade_upgradable(&self) {
         match self.of_inside(|held| held.upgradable) {
-            Some((_, at)) => self.give_back("downgrade", at, |held| held.readers.extend(held.upgradable.take())),
+            Some((_, at)) => self.give_back("downgrade", at, |held| {
+                self.ends(Kind::Upgradable, held);
+                held.readers.extend(held.upgradable.take());
+            }),
             // SAFETY: the caller has the lock, and did not take it inside.
             None => unsafe { lock_api::RawRwLockUpgradeDowngrade::downgrade_upgradable(&self.outside) },
         }
@@ -417,7 +464,10 @@ unsafe impl lock_api::RawRwLockUpgradeDowngrade for RawRwLock {
 
     unsafe fn downgrade_to_upgradable(&self) {
         match self.of_inside(|held| held.writer) {
-            Some((_, at)) => self.give_back("downgrade", at, |held| held.upgradable = held.writer.take()),
+            Some((_, at)) => self.give_back("downgrade", at, |held| {
+                self.inside.orders();
+                held.upgradable = held.writer.take();
+            }),
             // SAFETY: as above.
             None => unsafe { lock_api::RawRwLockUpgradeDowngrade::downgrade_to_upgradable(&self.outside) },
         }

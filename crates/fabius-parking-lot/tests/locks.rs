@@ -120,6 +120,112 @@ fn what_a_lock_protects_is_ordered() {
     assert_eq!(unordered.trace().map(|t| t.kind), Some(BugKind::DataRace));
 }
 
+/// One thread writes, does this, and raises a flag that orders nothing; the other does that, and reads, if the flag is up.
+fn orders<C: Send + Sync + 'static>(make: fn() -> C, first: fn(&C), second: fn(&C)) -> bool {
+    use fabius::sync::atomic::{AtomicU32, Ordering::Relaxed};
+    let report = explore(|| {
+        let shared = Arc::new((Tracked(fabius::cell::UnsafeCell::new(0)), AtomicU32::new(0), make()));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            theirs.0.add();
+            first(&theirs.2);
+            theirs.1.store(1, Relaxed);
+        });
+        if shared.1.load(Relaxed) == 1 {
+            second(&shared.2);
+            shared.0.add();
+        }
+        other.join().unwrap();
+    });
+    let kind = report.trace().map(|trace| trace.kind);
+    assert!(matches!(kind, None | Some(BugKind::DataRace)), "{report}");
+    kind.is_none()
+}
+
+#[test]
+fn readers_come_after_writers_and_writers_after_all() {
+    let lock = || RwLock::new(());
+    let reads = |lock: &RwLock<()>| drop(lock.read());
+    let tries = |lock: &RwLock<()>| drop(lock.try_read().unwrap());
+    let writes = |lock: &RwLock<()>| drop(lock.write());
+    let may_write = |lock: &RwLock<()>| drop(lock.upgradable_read());
+    let becomes_writer = |lock: &RwLock<()>| drop(RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()));
+    let was_writer = |lock: &RwLock<()>| drop(RwLockWriteGuard::downgrade(lock.write()));
+    let goes_down = |lock: &RwLock<()>| drop(RwLockUpgradableReadGuard::downgrade(lock.upgradable_read()));
+    for reader in [reads, tries] {
+        assert!(!orders(lock, reader, reads) && !orders(lock, reads, reader));
+        assert!(!orders(lock, reader, may_write) && !orders(lock, may_write, reader));
+        assert!(!orders(lock, goes_down, reader));
+        assert!(orders(lock, reader, writes) && orders(lock, writes, reader));
+        assert!(orders(lock, reader, becomes_writer) && orders(lock, becomes_writer, reader));
+        assert!(orders(lock, was_writer, reader) && orders(lock, reader, was_writer));
+    }
+    for upgradable in [may_write, goes_down, becomes_writer] {
+        assert!(orders(lock, upgradable, may_write) && orders(lock, may_write, upgradable));
+        assert!(orders(lock, upgradable, writes) && orders(lock, writes, upgradable));
+    }
+}
+
+#[test]
+fn a_writer_that_waits_for_readers_comes_after_them() {
+    holds(|| {
+        let shared = Arc::new((RwLock::new(()), Tracked(fabius::cell::UnsafeCell::new(0))));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            let guard = theirs.0.upgradable_read();
+            theirs.1.add();
+            drop(guard);
+        });
+        let guard = shared.0.write();
+        shared.1.add();
+        drop(guard);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn who_gives_up_waiting_for_a_lock_comes_after_nobody() {
+    let held = || {
+        let mutex = Mutex::new(());
+        std::mem::forget(mutex.lock());
+        mutex
+    };
+    let gives_up = |mutex: &Mutex<()>| assert!(mutex.try_lock_for(Duration::ZERO).is_none());
+    assert!(!orders(held, gives_up, gives_up));
+    let read = || {
+        let lock = RwLock::new(());
+        std::mem::forget(lock.read());
+        lock
+    };
+    let gives_up = |lock: &RwLock<()>| assert!(lock.try_write_for(Duration::ZERO).is_none());
+    assert!(!orders(read, gives_up, gives_up));
+    assert!(!orders(read, gives_up, |lock| drop(lock.read())));
+    assert!(!orders(read, |lock| drop(lock.read()), gives_up));
+    let locks = |mutex: &Mutex<()>| drop(mutex.lock());
+    assert!(orders(|| Mutex::new(()), locks, locks));
+    let in_time = |mutex: &Mutex<()>| assert!(mutex.try_lock_for(Duration::ZERO).is_some());
+    assert!(orders(|| Mutex::new(()), locks, in_time));
+}
+
+#[test]
+fn notifications_order_nothing_and_calls_only_when_they_are_over() {
+    let notifies = |condvar: &Condvar| assert!(!condvar.notify_one());
+    assert!(!orders(Condvar::new, notifies, notifies));
+    assert!(!orders(Condvar::new, |condvar| assert_eq!(condvar.notify_all(), 0), notifies));
+    let is_new = |once: &Once| assert_eq!(once.state(), OnceState::New);
+    assert!(!orders(Once::new, is_new, is_new));
+    let calls = |once: &Once| once.call_once(|| ());
+    let is_done = |once: &Once| assert_eq!(once.state(), OnceState::Done);
+    assert!(orders(Once::new, calls, is_done) && orders(Once::new, calls, calls));
+    assert!(!orders(Once::new, is_new, calls));
+    let done = || {
+        let once = Once::new();
+        once.call_once(|| ());
+        once
+    };
+    assert!(!orders(done, calls, calls) && !orders(done, is_done, calls) && !orders(done, calls, is_done));
+}
+
 struct Tracked(fabius::cell::UnsafeCell<i32>);
 
 // SAFETY: accesses are checked for races.
