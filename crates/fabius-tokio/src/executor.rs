@@ -1,7 +1,7 @@
 //! Tasks are threads that poll: how a future is run, woken, and given up.
 
 use crate::monitor::{At, must_be_inside};
-use fabius::extend::{self, Resource};
+use fabius::extend::{self, Left, Resource};
 use fabius::time::Instant;
 use std::cell::RefCell;
 use std::future::Future;
@@ -11,14 +11,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// How far a task is. Who wakes it, asks it to end or is its end comes before what learns of that, and after nothing.
+/// How far a task is. Who wakes it or asks it to end comes before what it does from there on, and its end before who learns of that:
+/// not who has woken it in vain.
 #[derive(Default)]
 pub(crate) struct Progress {
     woken: bool,
     /// It is to end where it waits next.
     pub aborted: bool,
     /// It has left its result.
-    pub done: bool,
+    pub ended: Option<Left>,
     /// Nobody will ask for the result.
     pub detached: bool,
     /// Who waits for the result.
@@ -59,6 +60,12 @@ impl Task {
             self.progress.comes_before();
             progress.aborted = true;
         });
+    }
+
+    /// Whether it has ended, which comes after what it has done; inside of an operation on its progress.
+    pub fn has_ended(&self, progress: &Progress) -> bool {
+        progress.ended.into_iter().for_each(|left| self.progress.takes(left));
+        progress.ended.is_some()
     }
 
     /// Whether somebody has asked it to end: a scheduling point.

@@ -107,11 +107,14 @@ impl<S: State> Monitor<S> {
         }
     }
 
-    /// Asks whether something has come to pass: a scheduling point, which comes after that if it has.
-    pub fn asks(&self, name: &'static str, at: At, ask: impl FnOnce(&S) -> bool) -> bool {
+    /// Asks whether something has come to pass: a scheduling point. `ask` says what that orders if it has.
+    pub fn asks<R>(&self, name: &'static str, at: At, ask: impl FnOnce(&S, &Order) -> R) -> R {
         match is_inside() {
-            true => self.order.asks(name, at, |used| ask(&self.renewed(used))).expect("inside of an execution"),
-            false => ask(&self.state()),
+            true => {
+                let ask = |used: &Used| ask(&self.renewed(used), &self.order);
+                self.order.look(name, at, ask).expect("inside of an execution")
+            }
+            false => ask(&self.state(), &self.order),
         }
     }
 
@@ -128,6 +131,11 @@ impl<S: State> Monitor<S> {
         let ready = |used: &Used| !used.0.get() || ready(&self.state());
         let changed = self.order.when(name, at, ready, None, |used| change(&mut self.renewed(used), &self.order));
         changed.expect("there is no limit of time")
+    }
+
+    /// For what belongs to the operation that was just done, and comes behind it.
+    pub fn order(&self) -> &Order {
+        &self.order
     }
 
     /// The state of what nobody else uses yet or any more, or for what cannot be told: no scheduling point.

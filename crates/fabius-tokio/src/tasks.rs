@@ -1,6 +1,6 @@
 //! The tasks of a runtime, which ends them.
 
-use crate::executor::{NOBODY, Task};
+use crate::executor::{NOBODY, Progress, Task};
 use crate::monitor::At;
 use fabius::extend::{self, Resource};
 use std::cell::RefCell;
@@ -32,7 +32,7 @@ impl Tasks {
     /// Those of a runtime of this thread.
     pub fn new() -> Tasks {
         Tasks {
-            closed: Resource::new(Closed(false)),
+            closed: Resource::unordered(Closed(false)),
             all: Mutex::default(),
             owner: extend::me(),
             is_gone: AtomicBool::new(false),
@@ -59,10 +59,16 @@ impl Tasks {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// One more. What the owner starts is ordered by that; for others it is a scheduling point.
+    /// One more. What the owner starts is ordered by that; for others it is a scheduling point, which orders nothing.
     pub fn add(&self, task: &Arc<Task>, at: At) {
         let is_owner = extend::me() == self.owner;
-        let closed = !is_owner && self.closed.change("start a task", at, |closed| closed.0) == Some(true);
+        let finds = |closed: &mut Closed| {
+            if closed.0 {
+                self.closed.comes_after();
+            }
+            closed.0
+        };
+        let closed = !is_owner && self.closed.change("start a task", at, finds) == Some(true);
         if closed || self.is_gone.load(Relaxed) {
             task.abort(at);
         }
@@ -98,7 +104,10 @@ impl Tasks {
             self.is_gone.store(true, Relaxed);
             return;
         }
-        self.closed.change("shut down", at, |closed| closed.0 = true);
+        self.closed.change("shut down", at, |closed| {
+            self.closed.comes_before();
+            closed.0 = true;
+        });
         loop {
             let tasks = unknown(from);
             if tasks.is_empty() {
@@ -110,7 +119,8 @@ impl Tasks {
                 return;
             }
             for task in tasks {
-                task.progress.when("wait for a task to end", at, |p| p.done, until, |_| task.progress.comes_after());
+                let ended = |progress: &mut Progress| task.has_ended(progress);
+                task.progress.when("wait for a task to end", at, |progress| progress.ended.is_some(), until, ended);
             }
         }
     }

@@ -3,6 +3,7 @@
 mod channels;
 mod common;
 mod edges;
+mod ends;
 mod locks;
 mod newest;
 mod orders;

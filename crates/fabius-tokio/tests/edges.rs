@@ -5,7 +5,7 @@ use fabius::cell::UnsafeCell;
 use fabius::sync::atomic::AtomicU32;
 use fabius::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use fabius::{BugKind, Config, Report, Verdict};
-use fabius_tokio::sync::{Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
+use fabius_tokio::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
 use fabius_tokio::task::{self, JoinHandle};
 use fabius_tokio::time::{Duration, timeout};
 use std::collections::BTreeSet;
@@ -39,9 +39,25 @@ enum Op {
     Abort,
     Join(usize, Mode),
     Detach,
+    /// An end is dropped, if the task has it.
+    Leave(End),
+    /// Accesses the cell if nobody is at the other end.
+    IsClosed(End, usize, Mode),
+    HasChanged(usize, Mode),
+    Arrive,
 }
 
-const KINDS: u32 = 26;
+#[derive(Clone, Copy, Debug)]
+enum End {
+    Sender,
+    Receiver,
+    Watched,
+    All,
+    Reply,
+    Answer,
+}
+
+const KINDS: u32 = 31;
 
 #[derive(Clone, Copy, Debug)]
 enum Mode {
@@ -79,6 +95,7 @@ struct World {
     lock: RwLock<()>,
     semaphore: Semaphore,
     notify: Notify,
+    barrier: Barrier,
 }
 
 /// What a task has of its own, if the program uses such.
@@ -198,6 +215,33 @@ impl Mine {
                 }
             }
             Op::Detach => drop(self.started.take()),
+            Op::Leave(end) => match end {
+                End::Sender => drop(self.sender.take()),
+                End::Receiver => drop(self.receiver.take()),
+                End::Watched => drop(self.watched.take()),
+                End::All => drop(self.all.take()),
+                End::Reply => drop(self.reply.take()),
+                End::Answer => drop(self.answer.take()),
+            },
+            Op::IsClosed(end, cell, mode) => {
+                let is_closed = match end {
+                    End::Sender => self.sender.as_ref().is_some_and(mpsc::Sender::is_closed),
+                    End::Receiver => self.receiver.as_ref().is_some_and(mpsc::Receiver::is_closed),
+                    End::Watched => self.watched.as_ref().is_some_and(|(sender, _)| sender.is_closed()),
+                    End::All => self.all.as_ref().is_some_and(|(sender, _)| sender.send(me).is_err()),
+                    End::Reply => self.reply.as_ref().is_some_and(oneshot::Sender::is_closed),
+                    End::Answer => self
+                        .answer
+                        .take()
+                        .is_some_and(|mut answer| answer.try_recv() == Err(oneshot::error::TryRecvError::Closed)),
+                };
+                self.got(is_closed.then_some(1), world, cell, mode);
+            }
+            Op::HasChanged(cell, mode) => {
+                let has = self.watched.as_ref().is_some_and(|(_, receiver)| receiver.has_changed() != Ok(false));
+                self.got(has.then_some(1), world, cell, mode);
+            }
+            Op::Arrive => self.log.push(u32::from(world.barrier.wait().await.is_leader())),
         }
     }
 }
@@ -210,24 +254,32 @@ async fn run(program: Program) -> Vec<Vec<u32>> {
         lock: RwLock::new(()),
         semaphore: Semaphore::new(program.permits),
         notify: Notify::new(),
+        barrier: Barrier::new(1),
     });
     let has = |is: fn(&Op) -> bool| program.tasks.iter().flatten().any(is);
     let mut both = [Mine::default(), Mine::default()];
-    if has(|op| matches!(op, Op::Send | Op::TryReceive(..) | Op::Receive(..) | Op::Close)) {
+    if has(|op| {
+        matches!(
+            op,
+            Op::Send | Op::TryReceive(..) | Op::Receive(..) | Op::Close | Op::IsClosed(End::Sender | End::Receiver, ..)
+        )
+    }) {
         let (sender, receiver) = mpsc::channel(program.capacity);
         (both[0].sender, both[0].receiver, both[1].sender) = (Some(sender.clone()), Some(receiver), Some(sender));
     }
-    if has(|op| matches!(op, Op::Put | Op::See(..) | Op::Changed(..))) {
+    if has(|op| {
+        matches!(op, Op::Put | Op::See(..) | Op::Changed(..) | Op::HasChanged(..) | Op::IsClosed(End::Watched, ..))
+    }) {
         let (sender, receiver) = watch::channel(0);
         both[0].watched = Some((sender.clone(), receiver.clone()));
         both[1].watched = Some((sender, receiver));
     }
-    if has(|op| matches!(op, Op::SendToAll | Op::ReceiveOfAll(..))) {
+    if has(|op| matches!(op, Op::SendToAll | Op::ReceiveOfAll(..) | Op::IsClosed(End::All, ..))) {
         let (sender, receiver) = broadcast::channel(2);
         both[0].all = Some((sender.clone(), sender.subscribe()));
         both[1].all = Some((sender, receiver));
     }
-    if has(|op| matches!(op, Op::Reply | Op::AwaitReply(..))) {
+    if has(|op| matches!(op, Op::Reply | Op::AwaitReply(..) | Op::IsClosed(End::Reply | End::Answer, ..))) {
         let (reply, answer) = oneshot::channel();
         (both[0].answer, both[1].reply) = (Some(answer), Some(reply));
     }
@@ -252,6 +304,8 @@ fn generate(seed: u64) -> Program {
     let op = |random: &mut fastrand::Rng| {
         let cell = random.usize(0..2);
         let mode = random.choice([Mode::Read, Mode::Write]).unwrap();
+        let ends = [End::Sender, End::Receiver, End::Watched, End::All, End::Reply, End::Answer];
+        let end = random.choice(ends).unwrap();
         match if random.u32(0..4) == 0 { random.u32(0..KINDS) } else { random.choice(kinds.iter().copied()).unwrap() } {
             0 => Op::Access(cell, mode),
             1 => Op::LoadAnd(random.choice([Relaxed, Acquire, SeqCst]).unwrap(), cell, mode),
@@ -278,7 +332,11 @@ fn generate(seed: u64) -> Program {
             22 => Op::Start(cell, mode),
             23 => Op::Abort,
             24 => Op::Join(cell, mode),
-            _ => Op::Detach,
+            25 => Op::Detach,
+            26 | 27 => Op::Leave(end),
+            28 => Op::HasChanged(cell, mode),
+            29 => Op::Arrive,
+            _ => Op::IsClosed(end, cell, mode),
         }
     };
     let tasks = (0..2).map(|_| (0..random.usize(1..=2)).map(|_| op(&mut random)).collect()).collect();

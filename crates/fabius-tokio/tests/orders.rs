@@ -1,43 +1,78 @@
 //! What operations of tokio order, and what they do not: data races are not hidden behind what only happens to come first.
 
-use fabius::BugKind;
-use fabius_tokio::sync::{Barrier, Mutex, Notify, RwLock, Semaphore, broadcast, mpsc, oneshot, watch};
-use fabius_tokio::task;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Waker};
+use fabius::cell::UnsafeCell;
+use fabius::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use fabius::{BugKind, Report};
+use fabius_tokio::sync::{
+    Barrier, Mutex, Notify, OnceCell, OwnedNotified, RwLock, Semaphore, broadcast, mpsc, oneshot, watch,
+};
+use fabius_tokio::task::{self, AbortHandle};
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 
 /// Whether a future is ready at once.
-fn is_ready<F: Future>(future: F) -> bool {
+pub fn is_ready<F: Future>(future: F) -> bool {
     pin!(future).poll(&mut Context::from_waker(Waker::noop())).is_ready()
 }
 
 /// One task writes, does this, and raises a flag that orders nothing; the other does that and reads if the flag is up.
-fn orders<C: Send + Sync + 'static>(channel: fn() -> C, first: fn(&C), second: fn(&C)) -> bool {
-    use fabius::cell::UnsafeCell;
-    use fabius::sync::atomic::{AtomicU32, Ordering::Relaxed};
-    struct Shared<C>(UnsafeCell<u32>, AtomicU32, C);
-    // SAFETY: accesses that race are found before they are made.
-    unsafe impl<C: Sync> Sync for Shared<C> {}
-    let report = crate::common::explore(|| async move {
-        let shared = std::sync::Arc::new(Shared(UnsafeCell::new(0), AtomicU32::new(0), channel()));
+pub fn orders<C: Send + Sync + 'static>(channel: fn() -> C, first: fn(&C), second: fn(&C)) -> bool {
+    is_ordered(crate::common::explore(|| async move {
+        let shared = Shared::new(channel());
         let theirs = shared.clone();
         let task = task::spawn(async move {
-            // SAFETY: as above.
-            theirs.0.with_mut(|value| unsafe { *value = 1 });
+            theirs.write();
             first(&theirs.2);
             theirs.1.store(1, Relaxed);
         });
         if shared.1.load(Relaxed) == 1 {
             second(&shared.2);
-            // SAFETY: as above.
-            shared.0.with(|value| unsafe { *value });
+            shared.read();
         }
         task.await.unwrap();
-    });
+    }))
+}
+
+fn is_ordered(report: Report) -> bool {
     let kind = report.trace().map(|trace| trace.kind);
     assert!(matches!(kind, None | Some(BugKind::DataRace)), "{report}");
     kind.is_none()
+}
+
+/// A cell, a flag, and what else two tasks share.
+pub struct Shared<C>(UnsafeCell<u32>, AtomicU32, C);
+
+// SAFETY: accesses that race are found before they are made.
+unsafe impl<C: Sync> Sync for Shared<C> {}
+
+impl<C> Shared<C> {
+    pub fn new(other: C) -> Arc<Shared<C>> {
+        Arc::new(Shared(UnsafeCell::new(0), AtomicU32::new(0), other))
+    }
+
+    pub fn write(&self) {
+        // SAFETY: one thread runs at a time.
+        self.0.with_mut(|value| unsafe { *value = 1 });
+    }
+
+    pub fn read(&self) {
+        // SAFETY: as above.
+        self.0.with(|value| unsafe { *value });
+    }
+}
+
+/// What somebody drops, or uses alone.
+pub type Kept<T> = std::sync::Mutex<Option<T>>;
+
+pub fn kept<T>(value: T) -> Kept<T> {
+    std::sync::Mutex::new(Some(value))
+}
+
+pub fn take<T>(kept: &Kept<T>) -> T {
+    let taken = kept.lock().unwrap().take();
+    taken.expect("it is there")
 }
 
 #[test]
@@ -65,14 +100,186 @@ fn what_only_looks_orders_nothing() {
 
 #[test]
 fn what_has_come_to_pass_comes_before_who_finds_it() {
-    let one = || std::sync::Mutex::new(oneshot::channel::<u32>());
-    assert!(orders(one, |ends| ends.lock().unwrap().1.close(), |ends| assert!(ends.lock().unwrap().0.is_closed())));
+    type One = (Kept<oneshot::Sender<u32>>, Kept<oneshot::Receiver<u32>>);
+    let one = || {
+        let (sender, receiver) = oneshot::channel();
+        (kept(sender), kept(receiver))
+    };
+    let fails = |(_, receiver): &One| assert!(take(receiver).try_recv().is_err());
+    assert!(orders(one, |(sender, _)| drop(take(sender)), fails));
+    let receives = |(_, receiver): &One| assert!(take(receiver).try_recv().is_ok());
+    assert!(orders(one, |(sender, _)| take(sender).send(1).unwrap(), receives));
     let queue = || std::sync::Mutex::new(mpsc::channel::<u32>(1));
     assert!(orders(
         queue,
         |ends| ends.lock().unwrap().0.try_send(1).unwrap(),
         |ends| assert_eq!(ends.lock().unwrap().1.try_recv(), Ok(1))
     ));
+}
+
+#[test]
+fn who_closes_what_is_closed_comes_before_nobody() {
+    let closed = || {
+        let semaphore = Semaphore::new(1);
+        semaphore.close();
+        semaphore
+    };
+    let fails = |semaphore: &Semaphore| assert!(semaphore.try_acquire().is_err());
+    assert!(orders(|| Semaphore::new(1), Semaphore::close, fails));
+    assert!(orders(|| Semaphore::new(1), Semaphore::close, |semaphore| assert!(semaphore.is_closed())));
+    assert!(!orders(closed, Semaphore::close, fails));
+    assert!(!orders(closed, Semaphore::close, |semaphore| assert!(semaphore.is_closed())));
+}
+
+#[test]
+fn who_has_waited_comes_after_the_call_that_notified_it_alone() {
+    type Waits = (Arc<Notify>, Kept<Pin<Box<OwnedNotified>>>);
+    fn waits() -> Waits {
+        let notify = Arc::new(Notify::new());
+        (notify.clone(), kept(Box::pin(notify.notified_owned())))
+    }
+    let calls = |(notify, _): &Waits| notify.notify_waiters();
+    let goes_on = |(_, waits): &Waits| assert!(is_ready(take(waits)));
+    assert!(orders(waits, calls, goes_on));
+    let notified = || {
+        let waits = waits();
+        waits.0.notify_waiters();
+        waits
+    };
+    assert!(!orders(notified, calls, goes_on), "it was notified before");
+    assert!(!orders(Notify::new, Notify::notify_waiters, |notify| {
+        let mut waits = pin!(notify.notified());
+        notify.notify_waiters();
+        assert!(is_ready(waits.as_mut()));
+    }));
+}
+
+/// Whether who does this to a task that is over comes before who then learns that it is.
+fn orders_the_end(does: fn(&AbortHandle, Waker)) -> bool {
+    is_ordered(crate::common::explore(|| async move {
+        let (waker, shared) = (Arc::new(std::sync::Mutex::new(None)), Shared::new(()));
+        let (place, theirs) = (waker.clone(), shared.clone());
+        let over = task::spawn(poll_fn(move |cx| {
+            *place.lock().unwrap() = Some(cx.waker().clone());
+            Poll::Ready(())
+        }));
+        let handle = over.abort_handle();
+        let task = task::spawn(async move {
+            if handle.is_finished() {
+                let waker = waker.lock().unwrap().take();
+                theirs.write();
+                does(&handle, waker.expect("it has run"));
+                theirs.1.store(1, Relaxed);
+            }
+        });
+        if shared.1.load(Relaxed) == 1 {
+            assert!(over.is_finished());
+            over.await.unwrap();
+            shared.read();
+        }
+        task.await.unwrap();
+    }))
+}
+
+#[test]
+fn the_end_of_a_task_comes_after_what_it_did_and_not_after_who_wakes_or_aborts_it_then() {
+    assert!(!orders_the_end(|handle, _| handle.abort()));
+    assert!(!orders_the_end(|_, waker| waker.wake()));
+    assert!(!orders_the_end(|handle, _| assert!(handle.is_finished())));
+    crate::common::holds(|| async {
+        let shared = Shared::new(());
+        let (theirs, others) = (shared.clone(), shared.clone());
+        let task = task::spawn(async move { theirs.write() });
+        let aborts = task.abort_handle();
+        let other = task::spawn(async move {
+            if aborts.is_finished() {
+                others.read();
+            }
+        });
+        task.await.unwrap();
+        shared.read();
+        other.await.unwrap();
+    });
+    crate::common::holds(|| async {
+        let shared = Shared::new(());
+        let theirs = shared.clone();
+        let waits = task::spawn(std::future::pending::<()>());
+        let handle = waits.abort_handle();
+        let task = task::spawn(async move {
+            theirs.write();
+            handle.abort();
+        });
+        assert!(waits.await.unwrap_err().is_cancelled());
+        shared.read();
+        task.await.unwrap();
+    });
+}
+
+#[test]
+fn who_gets_the_result_of_one_task_of_a_set_comes_after_that_alone() {
+    for all in [false, true] {
+        let report = crate::common::explore(|| async move {
+            let (shared, mut set) = (Shared::new(()), task::JoinSet::new());
+            let (theirs, others) = (shared.clone(), shared.clone());
+            set.spawn(async {});
+            let second = set.spawn(async move { theirs.write() });
+            let task = task::spawn(async move {
+                if second.is_finished() {
+                    others.1.store(1, Relaxed);
+                }
+            });
+            if shared.1.load(Relaxed) == 1 {
+                set.join_next().await.unwrap().unwrap();
+                if all {
+                    set.join_next().await.unwrap().unwrap();
+                }
+                shared.read();
+            }
+            task.await.unwrap();
+        });
+        assert_eq!(is_ordered(report), all);
+    }
+}
+
+#[test]
+fn who_starts_a_task_comes_after_nobody_who_has() {
+    let report = crate::common::explore(|| async move {
+        let shared = Shared::new(());
+        let (theirs, others) = (shared.clone(), shared.clone());
+        let first = task::spawn(async move {
+            theirs.write();
+            drop(task::spawn(async {}));
+            theirs.1.store(1, Relaxed);
+        });
+        let second = task::spawn(async move {
+            if others.1.load(Relaxed) == 1 {
+                drop(task::spawn(async {}));
+                others.read();
+            }
+        });
+        first.await.unwrap();
+        second.await.unwrap();
+    });
+    assert!(!is_ordered(report));
+}
+
+#[test]
+fn a_value_that_is_set_once_comes_before_who_finds_it() {
+    let sets = |cell: &OnceCell<u32>| cell.set(1).unwrap();
+    assert!(orders(OnceCell::new, sets, |cell| assert_eq!(cell.get(), Some(&1))));
+    assert!(orders(OnceCell::new, sets, |cell| assert!(cell.set(2).is_err())));
+    assert!(orders(OnceCell::new, sets, |cell| assert!(is_ready(cell.get_or_init(|| async { 2 })))));
+    let has_one = || {
+        let cell = OnceCell::new();
+        cell.set(1).unwrap();
+        cell
+    };
+    let finds = |cell: &OnceCell<u32>| assert_eq!(cell.get(), Some(&1));
+    assert!(!orders(has_one, finds, finds));
+    assert!(!orders(has_one, |cell| assert!(cell.set(2).is_err()), finds));
+    let looks = |cell: &OnceCell<u32>| assert!(cell.get().is_none());
+    assert!(!orders(OnceCell::new, looks, sets));
+    assert!(!orders(OnceCell::new, looks, looks));
 }
 
 type Queue = (mpsc::UnboundedSender<u32>, std::sync::Mutex<mpsc::UnboundedReceiver<u32>>);
@@ -220,4 +427,5 @@ fn a_barrier_comes_after_who_has_come_and_not_after_who_comes_to_the_next_round(
     };
     assert!(orders(|| Barrier::new(2), comes, comes));
     assert!(!orders(|| Barrier::new(3), comes, comes));
+    assert!(!orders(|| Barrier::new(1), comes, comes), "each is a round");
 }

@@ -9,14 +9,15 @@ use std::future::{Future, poll_fn};
 use std::panic::Location;
 
 struct Arrivals {
-    count: usize,
+    /// Who has come in this round, by what each has left.
+    here: Vec<Left>,
     /// For each time that all have come, who leads, and what the last one has left.
     rounds: Vec<(usize, Left)>,
     waiting: Waiters,
 }
 
 impl Arrivals {
-    const NOBODY: Arrivals = Arrivals { count: 0, rounds: Vec::new(), waiting: Waiters::new() };
+    const NOBODY: Arrivals = Arrivals { here: Vec::new(), rounds: Vec::new(), waiting: Waiters::new() };
 }
 
 impl State for Arrivals {
@@ -62,14 +63,12 @@ impl Barrier {
         let leader = poll_fn(|cx| {
             let polled = wait.poll(cx, |arrivals, order| {
                 let (me, round) = *mine.get_or_insert_with(|| {
-                    order.comes_before();
-                    arrivals.count += 1;
-                    (arrivals.count, arrivals.rounds.len())
+                    arrivals.here.push(order.leaves());
+                    (arrivals.here.len(), arrivals.rounds.len())
                 });
                 if me == self.size && round == arrivals.rounds.len() {
-                    order.comes_after();
+                    arrivals.here.drain(..).for_each(|left| order.takes(left));
                     arrivals.rounds.push((extend::who_leads(me), order.leaves()));
-                    arrivals.count = 0;
                     wake = arrivals.waiting.take();
                 }
                 let (leader, left) = *arrivals.rounds.get(round)?;

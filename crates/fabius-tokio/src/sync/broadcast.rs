@@ -10,14 +10,54 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::panic::Location;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A message, and how many receivers have not got it.
 struct Slot<T> {
-    value: Option<Arc<T>>,
+    message: Option<Arc<Message<T>>>,
     /// By who has sent it.
-    left: Left,
+    sent: Left,
     missing: usize,
+}
+
+/// A message that receivers copy, each when it has got it.
+struct Message<T> {
+    value: T,
+    sent: Left,
+    /// By who has copied it.
+    copied: Mutex<Vec<Left>>,
+}
+
+impl<T> Message<T> {
+    /// Takes the value of what nobody else has any more. Its destructor comes after who has sent it and who has copied it; if it
+    /// has none, that orders nothing.
+    fn into_value(self, order: &Order) -> T {
+        if std::mem::needs_drop::<T>() {
+            let copied = self.copied.into_inner().unwrap_or_else(PoisonError::into_inner);
+            copied.into_iter().chain([self.sent]).for_each(|left| order.takes(left));
+        }
+        self.value
+    }
+
+    /// Drops it, if nobody else has it any more.
+    fn give_up(this: Arc<Message<T>>, order: &Order) {
+        drop(Arc::into_inner(this).map(|message| message.into_value(order)));
+    }
+
+    /// The value for a receiver: the last one gets it itself, which nobody can tell.
+    fn receive(this: Arc<Message<T>>, order: &Order) -> T
+    where
+        T: Clone,
+    {
+        let message = match Arc::try_unwrap(this) {
+            Ok(mine) => return mine.into_value(order),
+            Err(message) => message,
+        };
+        let value = message.value.clone();
+        message.copied.lock().unwrap_or_else(PoisonError::into_inner).push(order.leaves());
+        Message::give_up(message, order);
+        value
+    }
 }
 
 struct Channel<T> {
@@ -28,6 +68,9 @@ struct Channel<T> {
     sent: u64,
     senders: usize,
     receivers: usize,
+    /// By who was a sender, and who was a receiver.
+    senders_gone: Vec<Left>,
+    receivers_gone: Vec<Left>,
     receiving: Waiters,
     closing: Waiters,
 }
@@ -36,7 +79,7 @@ impl<T> State for Channel<T> {}
 
 /// What a receiver finds.
 enum Found<T> {
-    Value(Arc<T>),
+    Message(Arc<Message<T>>),
     Lagged(u64),
     Empty,
     Closed,
@@ -48,17 +91,18 @@ impl<T> Channel<T> {
         let oldest = self.sent.saturating_sub(self.capacity as u64);
         if *next < oldest {
             // How many were missed tells of the newest.
-            self.slots.back().into_iter().for_each(|slot| order.takes(slot.left));
+            self.slots.back().into_iter().for_each(|slot| order.takes(slot.sent));
             let missed = oldest - std::mem::replace(next, oldest);
             return Found::Lagged(missed);
         }
-        match self.taken(*next, order) {
-            Some(value) => {
+        match self.taken(*next) {
+            Some(message) => {
+                order.takes(message.sent);
                 *next += 1;
-                Found::Value(value)
+                Found::Message(message)
             }
             None if self.senders == 0 => {
-                order.comes_after();
+                self.senders_gone.iter().for_each(|left| order.takes(*left));
                 Found::Closed
             }
             None => Found::Empty,
@@ -66,12 +110,19 @@ impl<T> Channel<T> {
     }
 
     /// The message of that number, which one receiver more has got.
-    fn taken(&mut self, number: u64, order: &Order) -> Option<Arc<T>> {
+    fn taken(&mut self, number: u64) -> Option<Arc<Message<T>>> {
         let first = self.sent - self.slots.len() as u64;
         let slot = self.slots.get_mut(usize::try_from(number.checked_sub(first)?).ok()?)?;
         slot.missing -= 1;
-        order.takes(slot.left);
-        if slot.missing == 0 { slot.value.take() } else { slot.value.clone() }
+        if slot.missing == 0 { slot.message.take() } else { slot.message.clone() }
+    }
+
+    /// Whether nobody receives, which comes after all who have; asked as an operation of its own.
+    fn has_no_receiver(&self, order: &Order) -> bool {
+        if self.receivers == 0 {
+            self.receivers_gone.iter().for_each(|left| order.takes(*left));
+        }
+        self.receivers == 0
     }
 }
 
@@ -97,6 +148,8 @@ pub fn channel<T: Clone>(capacity: usize) -> (Sender<T>, Receiver<T>) {
         sent: 0,
         senders: 1,
         receivers: 1,
+        senders_gone: Vec::new(),
+        receivers_gone: Vec::new(),
         receiving: Waiters::new(),
         closing: Waiters::new(),
     };
@@ -125,20 +178,19 @@ impl<T> Sender<T> {
     pub fn send(&self, value: T) -> Result<usize, SendError<T>> {
         must_be_inside();
         let sent = self.0.step("send", Location::caller(), |channel, order| {
-            if channel.receivers == 0 {
-                order.comes_after();
+            if channel.has_no_receiver(order) {
                 return Err(SendError(value));
             }
-            let (value, missing) = (Some(Arc::new(value)), channel.receivers);
-            channel.slots.push_back(Slot { value, left: order.leaves(), missing });
+            let (sent, missing) = (order.leaves(), channel.receivers);
+            let message = Some(Arc::new(Message { value, sent, copied: Mutex::default() }));
+            channel.slots.push_back(Slot { message, sent, missing });
             channel.sent += 1;
             let over = if channel.slots.len() > channel.capacity { channel.slots.pop_front() } else { None };
-            // It is dropped here.
-            over.iter().for_each(|slot| order.takes(slot.left));
-            Ok((channel.receivers, channel.receiving.take(), over))
+            Ok((channel.receivers, channel.receiving.take(), over.and_then(|slot| slot.message)))
         });
-        let (receivers, wake, _over) = sent?;
+        let (receivers, wake, over) = sent?;
         wake_all(wake);
+        over.into_iter().for_each(|message| Message::give_up(message, self.0.order()));
         Ok(receivers)
     }
 
@@ -170,7 +222,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> + '_ {
         let mut wait = Wait::new(&*self.0, |channel| &mut channel.closing, "closed", Location::caller());
-        poll_fn(move |cx| wait.poll(cx, |channel, order| (channel.receivers == 0).then(|| order.comes_after())))
+        poll_fn(move |cx| wait.poll(cx, |channel, order| channel.has_no_receiver(order).then_some(())))
     }
 
     /// As in tokio.
@@ -202,9 +254,9 @@ impl<T: Clone> Receiver<T> {
                 Found::Empty => None,
                 Found::Closed => Some(Err(RecvError::Closed)),
                 Found::Lagged(missed) => Some(Err(RecvError::Lagged(missed))),
-                Found::Value(value) => Some(Ok(value)),
+                Found::Message(message) => Some(Ok(message)),
             });
-            found.map_ok(Arc::unwrap_or_clone)
+            found.map_ok(|message| Message::receive(message, channel.order()))
         })
     }
 
@@ -222,7 +274,7 @@ impl<T: Clone> Receiver<T> {
                 found => Ok(found),
             });
         match found? {
-            Found::Value(value) => Ok(Arc::unwrap_or_clone(value)),
+            Found::Message(message) => Ok(Message::receive(message, self.channel.order())),
             Found::Lagged(missed) => Err(TryRecvError::Lagged(missed)),
             Found::Closed => Err(TryRecvError::Closed),
             Found::Empty => Err(TryRecvError::Empty),
@@ -276,7 +328,7 @@ impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
         let wake = self.0.step("drop a sender", Location::caller(), |channel, order| {
-            order.comes_before();
+            channel.senders_gone.push(order.leaves());
             channel.senders -= 1;
             if channel.senders == 0 { channel.receiving.take() } else { Vec::new() }
         });
@@ -288,14 +340,15 @@ impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
         let next = self.next;
-        let (wake, _values) = self.channel.step("drop a receiver", Location::caller(), |channel, order| {
-            order.comes_before();
+        let (wake, messages) = self.channel.step("drop a receiver", Location::caller(), |channel, order| {
             let first = next.max(channel.sent - channel.slots.len() as u64);
-            let values: Vec<_> = (first..channel.sent).map(|number| channel.taken(number, order)).collect();
+            let messages: Vec<_> = (first..channel.sent).filter_map(|number| channel.taken(number)).collect();
+            channel.receivers_gone.push(order.leaves());
             channel.receivers -= 1;
-            (if channel.receivers == 0 { channel.closing.take() } else { Vec::new() }, values)
+            (if channel.receivers == 0 { channel.closing.take() } else { Vec::new() }, messages)
         });
         wake_all(wake);
+        messages.into_iter().for_each(|message| Message::give_up(message, self.channel.order()));
     }
 }
 

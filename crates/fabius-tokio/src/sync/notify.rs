@@ -31,8 +31,8 @@ enum Sent {
 struct Notifications {
     /// What `notify_one` has left when nobody waited: one permit, by all that have called it since.
     permit: Vec<Left>,
-    /// Calls of `notify_waiters`.
-    broadcasts: u64,
+    /// Calls of `notify_waiters`, for those that have not begun to wait.
+    broadcasts: Vec<Left>,
     waiting: VecDeque<(u64, Option<Waker>)>,
     /// Those that a notification has reached and that have not noticed.
     reached: Vec<(u64, Sent, Left)>,
@@ -47,7 +47,13 @@ impl State for Notifications {
 
 impl Notifications {
     const fn new() -> Notifications {
-        Notifications { permit: Vec::new(), broadcasts: 0, waiting: VecDeque::new(), reached: Vec::new(), next: 0 }
+        Notifications {
+            permit: Vec::new(),
+            broadcasts: Vec::new(),
+            waiting: VecDeque::new(),
+            reached: Vec::new(),
+            next: 0,
+        }
     }
 
     /// Returns whom to wake.
@@ -94,8 +100,8 @@ pub struct OwnedNotified {
 /// How far a wait is.
 struct Wait {
     stage: Stage,
-    /// The calls of `notify_waiters` before it was made.
-    broadcasts: u64,
+    /// How many calls of `notify_waiters` there were before it was made.
+    broadcasts: usize,
     at: At,
 }
 
@@ -121,7 +127,7 @@ impl Notify {
 
     fn wait(&self, at: At) -> Wait {
         must_be_inside();
-        let broadcasts = self.0.look("notified", at, |state| state.broadcasts);
+        let broadcasts = self.0.look("notified", at, |state| state.broadcasts.len());
         Wait { stage: Stage::Made, broadcasts, at }
     }
 
@@ -162,10 +168,8 @@ impl Notify {
     pub fn notify_waiters(&self) {
         must_be_inside();
         let wake = self.0.step("notify_waiters", Location::caller(), |state, order| {
-            // For those that have not begun to wait.
-            order.comes_before();
-            state.broadcasts += 1;
             let left = order.leaves();
+            state.broadcasts.push(left);
             state.reached.extend(state.waiting.iter().map(|(id, _)| (*id, Sent::ToAll, left)));
             state.waiting.drain(..).collect::<Vec<_>>()
         });
@@ -179,8 +183,9 @@ impl Wait {
         let (stage, _before) = match stage {
             Stage::Done => return Poll::Ready(()),
             Stage::Made => notify.0.step("wait for a notification", self.at, |state, order| {
-                if state.broadcasts != broadcasts {
-                    order.comes_after();
+                // The first call since then notified it.
+                if let Some(left) = state.broadcasts.get(broadcasts) {
+                    order.takes(*left);
                     return (Stage::Done, waker);
                 }
                 if !state.permit.is_empty() {

@@ -9,9 +9,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+/// Who receives comes after who has sent, or will not any more. That the receiver is closed orders nothing: in tokio that releases
+/// nothing.
 struct Slot<T> {
     value: Option<T>,
-    /// Whether the sender was used or dropped.
+    /// Whether the sender was used or dropped before the receiver was closed.
     sent: bool,
     /// Whether the receiver was closed or dropped.
     closed: bool,
@@ -22,12 +24,21 @@ struct Slot<T> {
 impl<T> State for Slot<T> {}
 
 impl<T> Slot<T> {
+    /// The sender is used, or dropped. In tokio a receiver that is closed does not learn of that.
+    fn ends(&mut self, order: &Order) {
+        if !self.closed {
+            order.comes_before();
+            self.sent = true;
+        }
+    }
+
     /// The message, or that there will be none.
     fn receive(&mut self, order: &Order) -> Poll<Option<T>> {
-        if self.value.is_none() && !self.sent && !self.closed {
-            return Poll::Pending;
+        match self.sent {
+            true => order.comes_after(),
+            false if self.closed => {}
+            false => return Poll::Pending,
         }
-        order.comes_after();
         Poll::Ready(self.value.take())
     }
 }
@@ -95,12 +106,10 @@ impl<T> Sender<T> {
         must_be_inside();
         let slot = self.0.take().expect("it is sent to once");
         let sent = slot.step("send", Location::caller(), |slot, order| {
-            slot.sent = true;
             if slot.closed {
-                order.comes_after();
                 return Err(value);
             }
-            order.comes_before();
+            slot.ends(order);
             slot.value = Some(value);
             Ok(slot.receiving.take())
         });
@@ -122,11 +131,8 @@ impl<T> Sender<T> {
 
     fn poll_at(&mut self, cx: &Context<'_>, at: crate::monitor::At) -> Poll<()> {
         let waker = cx.waker().clone();
-        let (closed, _before) = self.slot().step("closed", at, |slot, order| match slot.closed {
-            true => {
-                order.comes_after();
-                (true, Some(waker))
-            }
+        let (closed, _before) = self.slot().step("closed", at, |slot, _| match slot.closed {
+            true => (true, Some(waker)),
             false => (false, slot.closing.replace(waker)),
         });
         if closed { Poll::Ready(()) } else { Poll::Pending }
@@ -135,7 +141,7 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.slot().asks("is_closed", Location::caller(), |slot| slot.closed)
+        self.slot().look("is_closed", Location::caller(), |slot| slot.closed)
     }
 }
 
@@ -144,8 +150,7 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn close(&mut self) {
         if let Some(slot) = &self.0 {
-            wake_all(slot.step("close", Location::caller(), |slot, order| {
-                order.comes_before();
+            wake_all(slot.step("close", Location::caller(), |slot, _| {
                 slot.closed = true;
                 slot.closing.take()
             }));
@@ -211,8 +216,7 @@ impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
         if let Some(slot) = self.0.take() {
             wake_all(slot.step("drop a sender", Location::caller(), |slot, order| {
-                order.comes_before();
-                slot.sent = true;
+                slot.ends(order);
                 slot.receiving.take()
             }));
         }
@@ -225,7 +229,9 @@ impl<T> Drop for Receiver<T> {
         if let Some(slot) = self.0.take() {
             let (wake, _value) = slot.step("drop a receiver", Location::caller(), |slot, order| {
                 // What it drops was sent before.
-                order.orders();
+                if slot.value.is_some() && std::mem::needs_drop::<T>() {
+                    order.comes_after();
+                }
                 slot.closed = true;
                 (slot.closing.take(), slot.value.take())
             });

@@ -67,6 +67,14 @@ impl Permits {
         self.closed
     }
 
+    /// Asks that as an operation of its own.
+    pub fn finds_closed(&self, order: &Order) -> bool {
+        if self.closed {
+            order.comes_after();
+        }
+        self.closed
+    }
+
     /// Who finds that all of them are back comes after who has given them back.
     pub fn are_back(&self, order: &Order) {
         self.free.iter().filter_map(|(_, left)| *left).for_each(|left| order.takes(left));
@@ -93,8 +101,7 @@ impl Permits {
 
     /// Takes so many at once.
     pub fn try_take(&mut self, count: usize, order: &Order) -> Result<(), Refused> {
-        if self.closed {
-            order.comes_after();
+        if self.finds_closed(order) {
             return Err(Refused::Closed);
         }
         if self.available() < count {
@@ -122,8 +129,7 @@ impl Permits {
 
     /// Asks again; who is not in the queue any more has got all. Returns the waker that is replaced, too.
     pub fn ask_again(&mut self, ticket: Ticket, waker: Waker, order: &Order) -> (Asked, Option<Waker>) {
-        if self.closed {
-            order.comes_after();
+        if self.finds_closed(order) {
             return (Asked::Closed, Some(waker));
         }
         match self.queue.iter_mut().find(|waiting| waiting.ticket == ticket) {
@@ -181,10 +187,11 @@ impl Permits {
         self.take(count).iter().map(|(count, _)| count).sum()
     }
 
-    /// Nobody gets any more, and who finds that comes after this. Returns whom to wake.
+    /// Nobody gets any more, and who finds that comes after who has done this first. Returns whom to wake.
     pub fn close(&mut self, order: &Order) -> Vec<Waker> {
-        order.comes_before();
-        self.closed = true;
+        if !std::mem::replace(&mut self.closed, true) {
+            order.comes_before();
+        }
         let mut wake = Vec::new();
         for Waiting { ticket, got, waker, .. } in self.queue.drain(..) {
             self.settled.push((ticket, got));

@@ -112,7 +112,7 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.asks("is_closed", Location::caller(), |state| state.permits.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state, order| state.permits.finds_closed(order))
     }
 
     fn give(&self, permits: usize, name: &'static str, at: At) {

@@ -2,8 +2,9 @@
 
 use super::acquire::wake_all;
 use super::waiters::{Wait, Waiters};
-use crate::monitor::{At, Monitor, State, must_be_inside};
+use crate::monitor::{At, Monitor, Order, State, must_be_inside};
 use error::{RecvError, SendError};
+use fabius::extend::Left;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::ops::Deref;
@@ -15,6 +16,9 @@ struct Versions {
     version: u64,
     senders: usize,
     receivers: usize,
+    /// By who was a sender, and who was a receiver.
+    senders_gone: Vec<Left>,
+    receivers_gone: Vec<Left>,
     /// How many borrow the value.
     borrowed: usize,
     /// Whether somebody changes it in place.
@@ -28,6 +32,19 @@ impl State for Versions {}
 impl Versions {
     fn is_free(&self) -> bool {
         self.borrowed == 0 && !self.changing
+    }
+
+    /// Who finds that there are no senders comes after all who were. That there are no receivers orders nothing: tokio only
+    /// counts them.
+    fn no_sender_is_there(&self, order: &Order) {
+        self.senders_gone.iter().for_each(|left| order.takes(*left));
+    }
+
+    /// Who drops the last end drops the value, after who has used any.
+    fn drops<T>(&self, order: &Order) {
+        if std::mem::needs_drop::<T>() && self.senders + self.receivers == 0 {
+            self.senders_gone.iter().chain(&self.receivers_gone).for_each(|left| order.takes(*left));
+        }
     }
 
     /// There is another value. Returns whom to wake.
@@ -53,7 +70,7 @@ impl<T> Shared<T> {
     }
 
     /// Borrows the value, which has this version. As behind any such lock, who borrows comes after who has changed the value, and
-    /// who changes it after all.
+    /// who changes it after all who have borrowed it.
     fn borrow(&self, at: At) -> (RwLockReadGuard<'_, T>, u64) {
         let version = self.versions.when(
             "borrow",
@@ -100,6 +117,8 @@ pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
         version: 0,
         senders: 1,
         receivers: 1,
+        senders_gone: Vec::new(),
+        receivers_gone: Vec::new(),
         borrowed: 0,
         changing: false,
         waiting: Waiters::new(),
@@ -148,7 +167,6 @@ impl<T> Sender<T> {
             |versions| versions.receivers == 0 || versions.is_free(),
             |versions, order| {
                 if versions.receivers == 0 {
-                    order.comes_after();
                     return Err(SendError(value));
                 }
                 order.orders();
@@ -198,12 +216,11 @@ impl<T> Sender<T> {
         Ref { value, shared: &self.0, has_changed: false }
     }
 
-    /// As in tokio: a scheduling point. It has seen the value that is there.
+    /// As in tokio: a scheduling point, which orders nothing. It has seen the value that is there.
     #[track_caller]
     pub fn subscribe(&self) -> Receiver<T> {
         must_be_inside();
-        let seen = self.0.versions.step("subscribe", Location::caller(), |versions, order| {
-            order.comes_after();
+        let seen = self.0.versions.step("subscribe", Location::caller(), |versions, _| {
             versions.receivers += 1;
             versions.version
         });
@@ -214,13 +231,13 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> + '_ {
         let mut wait = Wait::new(&self.0.versions, |v| &mut v.closing, "closed", Location::caller());
-        poll_fn(move |cx| wait.poll(cx, |versions, order| (versions.receivers == 0).then(|| order.comes_after())))
+        poll_fn(move |cx| wait.poll(cx, |versions, _| (versions.receivers == 0).then_some(())))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.versions.asks("is_closed", Location::caller(), |versions| versions.receivers == 0)
+        self.0.versions.look("is_closed", Location::caller(), |versions| versions.receivers == 0)
     }
 
     /// As in tokio: a scheduling point.
@@ -245,10 +262,11 @@ fn changed<'a, T>(
     poll_fn(move |cx| {
         wait.poll(cx, |versions, order| {
             let is_new = versions.version != *seen;
-            if !is_new && versions.senders > 0 {
-                return None;
+            match versions.senders {
+                _ if is_new => order.comes_after(),
+                0 => versions.no_sender_is_there(order),
+                _ => return None,
             }
-            order.comes_after();
             *seen = versions.version;
             Some(if is_new { Ok(()) } else { Err(RecvError(())) })
         })
@@ -277,18 +295,29 @@ impl<T> Receiver<T> {
     /// If nobody sends any more.
     #[track_caller]
     pub fn has_changed(&self) -> Result<bool, RecvError> {
-        let (mut senders, seen) = (0, self.seen);
-        let has_changed = self.shared.versions.asks("has_changed", Location::caller(), |versions| {
-            senders = versions.senders;
-            versions.senders == 0 || versions.version != seen
-        });
-        if senders == 0 { Err(RecvError(())) } else { Ok(has_changed) }
+        self.shared.versions.asks("has_changed", Location::caller(), |versions, order| {
+            if versions.senders == 0 {
+                versions.no_sender_is_there(order);
+                return Err(RecvError(()));
+            }
+            let has_changed = versions.version != self.seen;
+            if has_changed {
+                order.comes_after();
+            }
+            Ok(has_changed)
+        })
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.shared.versions.asks("is_closed", Location::caller(), |versions| versions.senders == 0)
+        self.shared.versions.asks("is_closed", Location::caller(), |versions, order| {
+            let is_closed = versions.senders == 0;
+            if is_closed {
+                versions.no_sender_is_there(order);
+            }
+            is_closed
+        })
     }
 
     /// As in tokio.
@@ -364,7 +393,7 @@ impl<T> Drop for Ref<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
         self.shared.versions.step("drop a borrow", Location::caller(), |versions, order| {
-            order.comes_after();
+            order.reads();
             versions.borrowed -= 1;
         });
     }
@@ -390,8 +419,9 @@ impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
         wake_all(self.0.versions.step("drop a sender", Location::caller(), |versions, order| {
-            order.comes_before();
+            versions.senders_gone.push(order.leaves());
             versions.senders -= 1;
+            versions.drops::<T>(order);
             if versions.senders == 0 { versions.waiting.take() } else { Vec::new() }
         }));
     }
@@ -401,8 +431,9 @@ impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
         wake_all(self.shared.versions.step("drop a receiver", Location::caller(), |versions, order| {
-            order.comes_before();
+            versions.receivers_gone.push(order.leaves());
             versions.receivers -= 1;
+            versions.drops::<T>(order);
             if versions.receivers == 0 { versions.closing.take() } else { Vec::new() }
         }));
     }

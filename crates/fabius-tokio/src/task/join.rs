@@ -35,8 +35,7 @@ impl<T> Packet<T> {
     fn leave(&self, result: Result<T, JoinError>) {
         let mut result = Some(result);
         let waiting = self.task.progress.change("end of a task", self.task.at, |progress| {
-            self.task.progress.comes_before();
-            progress.done = true;
+            progress.ended = Some(self.task.progress.leaves());
             if !progress.detached {
                 *self.result() = result.take();
             }
@@ -100,32 +99,27 @@ impl<T> JoinHandle<T> {
         AbortHandle(self.0.task.clone())
     }
 
-    /// Whether the task has left its result; if not, that wakes this one. A scheduling point.
+    /// Whether the task has left its result; if not, that wakes this one. A scheduling point, which orders nothing.
     pub(crate) fn is_ready(&self, cx: Option<&Context<'_>>, at: At) -> bool {
         let waker = cx.map(|cx| cx.waker().clone());
-        let changed = self.0.task.progress.change("join a task", at, |progress| match progress.done {
-            true => {
-                self.0.task.progress.comes_after();
-                (None, true)
-            }
-            false => (waker.and_then(|waker| progress.waiting.replace(waker)), false),
+        let changed = self.0.task.progress.change("join a task", at, |progress| match progress.ended {
+            Some(_) => (None, true),
+            None => (waker.and_then(|waker| progress.waiting.replace(waker)), false),
         });
         let (_before, done) = changed.expect("inside of an execution");
-        if done {
-            self.0.task.joined_by.store(extend::me(), Relaxed);
-        }
         done
     }
 
-    /// The result, when it is ready.
+    /// The result, when it is ready. Who takes it comes after the end of the task.
     pub(crate) fn result(&self) -> Result<T, JoinError> {
+        self.0.task.progress.peek(|progress| self.0.task.has_ended(progress));
+        self.0.task.joined_by.store(extend::me(), Relaxed);
         self.0.result().take().expect("JoinHandle polled after completion")
     }
 }
 
 fn is_done(task: &Task, at: At) -> bool {
-    // It tells that the task has ended, and that comes before.
-    task.progress.asks("is_finished", at, |progress| progress.done) == Some(true)
+    task.progress.look("is_finished", at, |progress| task.has_ended(progress)) == Some(true)
 }
 
 impl AbortHandle {
@@ -159,9 +153,7 @@ impl<T> Drop for JoinHandle<T> {
             let packet = &*self.0;
             let taken = packet.task.progress.change("drop a handle", Location::caller(), |progress| {
                 progress.detached = true;
-                if progress.done {
-                    packet.task.progress.comes_after();
-                }
+                packet.task.has_ended(progress);
                 packet.result().take()
             });
             drop(taken);

@@ -174,7 +174,7 @@ impl<T> Sender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state, order| state.places.finds_closed(order))
     }
 
     /// As in tokio: a scheduling point.

@@ -94,7 +94,9 @@ macro_rules! receiver {
             /// As in tokio: a scheduling point.
             #[track_caller]
             pub fn is_closed(&self) -> bool {
-                self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed() || state.senders == 0)
+                self.0.asks("is_closed", Location::caller(), |state, order| {
+                    state.places.finds_closed(order) || state.has_no_sender(order)
+                })
             }
 
             /// As in tokio: a scheduling point.

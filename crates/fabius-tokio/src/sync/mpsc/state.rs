@@ -19,6 +19,8 @@ pub(super) struct Inner<T> {
     pub places: Permits,
     capacity: Option<usize>,
     pub senders: usize,
+    /// By who was a sender.
+    gone: Vec<Left>,
     receiving: Option<Waker>,
     /// Who waits for the receiver to close it.
     closing: Waiters,
@@ -47,6 +49,7 @@ pub(super) fn new<T>(capacity: Option<usize>) -> Arc<Channel<T>> {
         places: Permits::new(capacity.unwrap_or(0)),
         capacity,
         senders: 1,
+        gone: Vec::new(),
         receiving: None,
         closing: Waiters::new(),
     }))
@@ -82,9 +85,24 @@ impl<T> Inner<T> {
         self.queue.is_empty() && self.capacity.is_none_or(|capacity| self.places.available() == capacity)
     }
 
-    /// Whether there will be no message.
-    fn is_over(&self) -> bool {
-        self.queue.is_empty() && self.senders == 0 || self.places.is_closed() && self.is_idle()
+    /// Whether there are no senders, which comes after all who were; asked as an operation of its own.
+    pub fn has_no_sender(&self, order: &Order) -> bool {
+        if self.senders == 0 {
+            self.gone.iter().for_each(|left| order.takes(*left));
+        }
+        self.senders == 0
+    }
+
+    /// Whether there will be no message where there is none: there are no senders, or it is closed and all places are back.
+    fn is_over(&self, order: &Order) -> bool {
+        if self.has_no_sender(order) {
+            return true;
+        }
+        let is_over = self.places.is_closed() && self.is_idle();
+        if is_over {
+            self.places.are_back(order);
+        }
+        is_over
     }
 
     /// A message, and whom to wake that has a place then.
@@ -94,13 +112,7 @@ impl<T> Inner<T> {
                 order.takes(left);
                 Ok((value, self.free(1, order)))
             }
-            None if self.is_over() => {
-                order.comes_after();
-                if self.places.is_closed() {
-                    self.places.are_back(order);
-                }
-                Err(TryRecvError::Disconnected)
-            }
+            None if self.is_over(order) => Err(TryRecvError::Disconnected),
             None => Err(TryRecvError::Empty),
         }
     }
@@ -137,7 +149,7 @@ impl<T> Inner<T> {
 
     /// One sender less. Returns the receiver, to be woken if it was the last.
     pub fn leave(&mut self, order: &Order) -> Option<Waker> {
-        order.comes_before();
+        self.gone.push(order.leaves());
         self.senders -= 1;
         if self.senders == 0 { self.receiving.take() } else { None }
     }
@@ -152,11 +164,9 @@ pub(super) fn one_more<T>(channel: &Arc<Channel<T>>) -> Arc<Channel<T>> {
 /// A sender more, if there is any.
 pub(super) fn upgrade<T>(channel: &Arc<Channel<T>>, at: At) -> Option<Arc<Channel<T>>> {
     let is_alive = channel.step("upgrade", at, |state, order| {
-        if state.senders == 0 {
-            order.comes_after();
-        }
-        state.senders += usize::from(state.senders > 0);
-        state.senders > 0
+        let is_alive = !state.has_no_sender(order);
+        state.senders += usize::from(is_alive);
+        is_alive
     });
     is_alive.then(|| channel.clone())
 }
@@ -169,7 +179,10 @@ pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
     let (wake, _messages) = channel.step("drop a receiver", at, |state, order| {
         let wake = state.close(order);
         let messages = std::mem::take(&mut state.queue);
-        messages.iter().for_each(|(_, left)| order.takes(*left));
+        // Their destructors run here.
+        if std::mem::needs_drop::<T>() {
+            messages.iter().for_each(|(_, left)| order.takes(*left));
+        }
         state.free(messages.len(), order);
         (wake, messages)
     });
@@ -179,5 +192,5 @@ pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
 /// Waits until nobody receives any more.
 pub(super) fn closed<T>(channel: &Channel<T>, at: At) -> impl Future<Output = ()> + '_ {
     let mut wait = Wait::new(channel, |state| &mut state.closing, "closed", at);
-    poll_fn(move |cx| wait.poll(cx, |state, order| state.places.is_closed().then(|| order.comes_after())))
+    poll_fn(move |cx| wait.poll(cx, |state, order| state.places.finds_closed(order).then_some(())))
 }

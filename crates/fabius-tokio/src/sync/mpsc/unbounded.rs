@@ -29,8 +29,7 @@ impl<T> UnboundedSender<T> {
     pub fn send(&self, value: T) -> Result<(), SendError<T>> {
         must_be_inside();
         let sent = self.0.step("send", Location::caller(), |state, order| {
-            if state.places.is_closed() {
-                order.comes_after();
+            if state.places.finds_closed(order) {
                 return Err(SendError(value));
             }
             Ok(state.push(value, order))
@@ -47,7 +46,7 @@ impl<T> UnboundedSender<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
-        self.0.asks("is_closed", Location::caller(), |state| state.places.is_closed())
+        self.0.asks("is_closed", Location::caller(), |state, order| state.places.finds_closed(order))
     }
 
     /// As in tokio.
