@@ -15,7 +15,7 @@
 //! (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing. Who receives a message
 //! comes after who has sent that one ([`Left`]).
 
-use super::clock::{Clock, Did, Event, Place, acquires, at, join, releases};
+use super::clock::{Clock, Did, Event, Place, acquires, at, copy, join, releases};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
 use super::{Object as Id, Op, Refine};
@@ -123,7 +123,7 @@ impl Clocks {
     }
 
     fn clock(&mut self, thread: usize) -> Clock {
-        self.thread(thread).clock.clone()
+        copy(&self.thread(thread).clock)
     }
 
     /// What the thread does from now on is not part of what it has released.
@@ -267,7 +267,7 @@ impl Clocks {
         }
         let this = &self.threads[done.thread];
         let history = &self.objects[done.atomic].history;
-        let mut clock = this.clock.clone();
+        let mut clock = copy(&this.clock);
         if done.did.loads() && acquires(done.did.order()) {
             join(&mut clock, &history.stores[done.position].released);
         }
@@ -295,14 +295,14 @@ impl Clocks {
         let this = &mut self.threads[thread];
         let history = &mut entry(&mut self.objects, atomic).history;
         let event = Event { thread, index: this.clock[thread] };
-        let ahead = if self.order.is_empty() { Clock::new() } else { this.clock.clone() };
+        let ahead = if self.order.is_empty() { Clock::new() } else { copy(&this.clock) };
         let source = history.stores.get(position);
         if let Some(source) = source.filter(|_| did.loads()) {
             let what = if acquires(order) { &mut this.clock } else { &mut this.found };
             join(what, &source.released);
             let unseen = source.before.iter().enumerate().any(|(t, c)| *c > at(&this.clock, t));
             if let Some(stored) = source.place.filter(|_| unseen) {
-                let before = source.before.clone();
+                let before = copy(&source.before);
                 this.missed.push(Missed { before, stored: (stored, source.order), loaded: (place, order) });
             }
         }
@@ -314,8 +314,8 @@ impl Clocks {
             self.order.access(&access);
         }
         if did.stores() {
-            let mut released = if releases(order) { this.clock.clone() } else { this.fenced.clone() };
-            let mut before = this.clock.clone();
+            let mut released = if releases(order) { copy(&this.clock) } else { copy(&this.fenced) };
+            let mut before = copy(&this.clock);
             if let Some(source) = source.filter(|_| did.loads()) {
                 join(&mut released, &source.released);
                 join(&mut before, &source.before);
@@ -359,7 +359,7 @@ impl Clocks {
     /// The clock of a thread that goes on when others have ended, at least.
     pub fn clock_after(&self, thread: usize, waits_for: impl Iterator<Item = usize>) -> Clock {
         let of = |thread: usize| self.threads.get(thread).map_or(&[][..], |t| &t.clock);
-        let mut clock = of(thread).to_vec();
+        let mut clock = copy(of(thread));
         waits_for.for_each(|ended| join(&mut clock, of(ended)));
         clock
     }

@@ -7,14 +7,16 @@
 //! 2. An operation that finds the newest store, and stores at the end, comes before nothing: only deviations are asked for.
 //! 3. Two cases of the relation that close no circle which the others do not close are left out: a fence that comes before
 //!    another access to what a sequentially consistent one accesses, and that comes before it; and the same of a fence.
-//! 4. An access leaves its variable when its thread does something else; which is what `sb` to another location, `hb`, and
+//! 4. What comes before an event of a thread comes before all later ones of it, so that of each thread the last one that comes
+//!    before is enough.
+//! 5. An access leaves its variable when its thread does something else; which is what `sb` to another location, `hb`, and
 //!    `sb` from another location come to ([`Node::leaves`]).
 
-use super::clock::{Clock, Event, at, join};
+use super::clock::{Clock, Event, at, copy, join};
 use super::history::{History, fences, strong};
 
 /// A sequentially consistent access or fence.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Node {
     event: Event,
     /// The variable that it accesses; `None`: a fence.
@@ -44,34 +46,35 @@ pub(super) struct Access<'a> {
     pub position: usize,
 }
 
-#[derive(Clone, Debug, Default)]
+/// Events, and which come before which.
+#[derive(Debug, Default)]
 pub(super) struct ScOrder {
-    nodes: Vec<Node>,
+    /// Those of each thread, as they come.
+    threads: Vec<Vec<Node>>,
+    fences: Vec<Event>,
 }
 
 impl ScOrder {
     pub fn clear(&mut self) {
-        self.nodes.clear();
+        self.threads.iter_mut().for_each(Vec::clear);
+        self.fences.clear();
     }
 
     pub fn is_empty(&self) -> bool {
-        self.nodes.is_empty()
+        self.threads.iter().all(Vec::is_empty)
     }
 
     /// The fences before what has this clock.
     pub fn fences_in(&self, clock: &[u32]) -> Clock {
         let mut known = Clock::new();
-        self.fences().filter(|fence| fence.event.is_in(clock)).for_each(|fence| fence.event.put_in(&mut known));
+        self.fences.iter().filter(|fence| fence.is_in(clock)).for_each(|fence| fence.put_in(&mut known));
         known
-    }
-
-    fn fences(&self) -> impl Iterator<Item = &Node> {
-        self.nodes.iter().filter(|node| node.variable.is_none())
     }
 
     /// A thread does something to this variable, or to none.
     pub fn goes_to(&mut self, event: Event, variable: Option<usize>) {
-        for node in self.nodes.iter_mut().filter(|node| node.event.thread == event.thread && node.leaves == 0) {
+        let Some(own) = self.threads.get_mut(event.thread) else { return };
+        for node in own.iter_mut().rev().take_while(|node| node.leaves == 0) {
             if variable.is_none() || node.variable != variable {
                 node.leaves = event.index;
             }
@@ -80,14 +83,9 @@ impl ScOrder {
 
     /// A fence.
     pub fn fence<'a>(&mut self, event: Event, clock: &Clock, histories: impl Iterator<Item = &'a History>) {
-        let mut before = Clock::new();
-        for node in &self.nodes {
-            let own = node.event.thread == event.thread;
-            let known = at(clock, node.event.thread);
-            if own || known > node.event.index || known == node.event.index && node.variable.is_none() {
-                node.event.put_in(&mut before);
-            }
-        }
+        let mut before = self.last_of_each(clock, event.thread, |node| {
+            at(clock, node.event.thread) > node.event.index || node.variable.is_none()
+        });
         for history in histories {
             if let Some(known) = history.last_known(clock) {
                 for store in &history.stores[..known] {
@@ -103,12 +101,21 @@ impl ScOrder {
                 join(&mut before, &history.dropped.fences);
             }
         }
-        self.add(Node { event, variable: None, leaves: event.index, clock: clock.clone(), before });
+        self.close(&mut before);
+        self.add(Node { event, variable: None, leaves: event.index, clock: copy(clock), before });
+        self.fences.push(event);
     }
 
     /// Whether an access that deviates closes no circle.
+    ///
+    /// If there is one, there is one with a single new edge: what the fences come before is the same for all of them, and
+    /// includes what the access comes before.
     pub fn allows(&self, access: &Access<'_>) -> bool {
-        self.is_empty() || self.clone().access(access)
+        let before = if access.is_strong { self.before(access) } else { Clock::new() };
+        self.edges(access).into_iter().all(|(from, to)| {
+            let known = if from == access.event { Some(&before) } else { self.node(from).map(|node| &node.before) };
+            known.is_none_or(|known| from != to && !to.is_in(known))
+        })
     }
 
     /// An access. Says whether the order is still one; if not, it is of no use any more.
@@ -118,48 +125,39 @@ impl ScOrder {
             let (event, variable) = (access.event, Some(access.variable));
             self.add(Node { event, variable, leaves: 0, clock: Clock::new(), before });
         }
+        self.edges(access).into_iter().all(|(from, to)| self.put_before(from, to))
+    }
+
+    /// What comes before what: a deviation comes before what is there already.
+    fn edges(&self, access: &Access<'_>) -> Vec<(Event, Event)> {
+        let mut edges = Vec::new();
         let behind = &access.history.stores[access.position + 1..];
-        if behind.is_empty() {
-            return true;
-        }
-        // A deviation comes before what is there already.
-        let mut edges: Vec<(Event, Event)> = Vec::new();
-        let earlier: Vec<Event> =
-            self.fences().map(|fence| fence.event).filter(|fence| fence.is_in(access.clock)).collect();
+        let earlier = || self.fences.iter().filter(|fence| fence.is_in(access.clock));
         for store in behind {
             let Some(writer) = store.writer else { continue };
-            for node in &self.nodes {
+            let fences = self.fences.iter().filter_map(|fence| self.node(*fence));
+            for node in self.node(writer).into_iter().chain(fences) {
                 let is_fence = node.variable.is_none();
-                let is_after = node.event == writer || is_fence && writer.is_in(&node.clock);
+                let is_after = node.event == writer || writer.is_in(&node.clock);
                 let is_after_load = is_fence && store.reads.iter().any(|read| read.first.is_in(&node.clock));
                 if is_after || is_after_load {
-                    edges.extend(earlier.iter().map(|fence| (*fence, node.event)));
+                    edges.extend(earlier().map(|fence| (*fence, node.event)));
                 }
                 if is_after && access.is_strong {
                     edges.push((access.event, node.event));
                 }
             }
         }
-        edges.into_iter().all(|(from, to)| self.put_before(from, to))
+        edges
     }
 
     /// What comes before an access that is sequentially consistent.
     fn before(&self, access: &Access<'_>) -> Clock {
         let Access { event, variable, clock, ahead, entry, .. } = *access;
-        let mut before = Clock::new();
-        for node in &self.nodes {
-            let by = node.event.thread;
-            let is_before = by == event.thread
-                || match node.variable {
-                    None => node.event.is_in(ahead),
-                    Some(other) => {
-                        node.leaves > 0 && at(entry, by) >= node.leaves || other == variable && node.event.is_in(clock)
-                    }
-                };
-            if is_before {
-                node.event.put_in(&mut before);
-            }
-        }
+        let mut before = self.last_of_each(clock, event.thread, |node| match node.variable {
+            None => node.event.is_in(ahead),
+            Some(other) => node.leaves > 0 && at(entry, node.event.thread) >= node.leaves || other == variable,
+        });
         if access.stores {
             for store in &access.history.stores[..=access.position] {
                 strong(store, &mut before);
@@ -168,27 +166,57 @@ impl ScOrder {
             join(&mut before, &access.history.dropped.strong);
             join(&mut before, &access.history.dropped.fences);
         }
+        self.close(&mut before);
         before
     }
 
-    /// Adds an event and what comes before what comes before it.
-    fn add(&mut self, mut node: Node) {
-        let direct = node.before.clone();
-        for other in self.nodes.iter().filter(|other| other.event.is_in(&direct)) {
-            join(&mut node.before, &other.before);
+    /// Of each thread the last event that is in the clock and comes before; of the thread itself the last one.
+    fn last_of_each(&self, clock: &[u32], thread: usize, comes_before: impl Fn(&Node) -> bool) -> Clock {
+        let mut before = Clock::new();
+        for (by, nodes) in self.threads.iter().enumerate() {
+            let last = if by == thread {
+                nodes.last()
+            } else {
+                nodes.iter().rev().find(|node| node.event.is_in(clock) && comes_before(node))
+            };
+            last.inspect(|node| node.event.put_in(&mut before));
         }
-        self.nodes.push(node);
+        before
+    }
+
+    /// Adds what comes before what comes before.
+    fn close(&self, before: &mut Clock) {
+        let direct = copy(before);
+        for (nodes, index) in self.threads.iter().zip(&direct) {
+            if let Some(last) = nodes.iter().rfind(|node| node.event.index <= *index) {
+                join(before, &last.before);
+            }
+        }
+    }
+
+    fn add(&mut self, node: Node) {
+        let thread = node.event.thread;
+        if self.threads.len() <= thread {
+            self.threads.resize_with(thread + 1, Vec::new);
+        }
+        self.threads[thread].push(node);
+    }
+
+    fn node(&self, event: Event) -> Option<&Node> {
+        let nodes = self.threads.get(event.thread)?;
+        let at = nodes.binary_search_by_key(&event.index, |node| node.event.index).ok()?;
+        Some(&nodes[at])
     }
 
     /// Puts an event before another one. Says whether that is possible.
     fn put_before(&mut self, from: Event, to: Event) -> bool {
-        let Some(first) = self.nodes.iter().find(|node| node.event == from) else { return true };
+        let Some(first) = self.node(from) else { return true };
         if from == to || to.is_in(&first.before) {
             return false;
         }
-        let mut added = first.before.clone();
+        let mut added = copy(&first.before);
         from.put_in(&mut added);
-        for node in &mut self.nodes {
+        for node in self.threads.iter_mut().flatten() {
             if node.event == to || to.is_in(&node.before) {
                 join(&mut node.before, &added);
             }
