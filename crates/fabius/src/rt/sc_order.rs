@@ -21,7 +21,8 @@ struct Node {
     event: Event,
     /// The variable that it accesses; `None`: a fence.
     variable: Option<usize>,
-    /// The next event of its thread that is not an access to the same variable; 0 while there is none.
+    /// The next event of its thread that is not an access to the same variable; 0 while there is none, and where the next one is
+    /// another access to it.
     leaves: u32,
     /// For a fence: what comes before it.
     clock: Clock,
@@ -73,11 +74,10 @@ impl ScOrder {
 
     /// A thread does something to this variable, or to none.
     pub fn goes_to(&mut self, event: Event, variable: Option<usize>) {
-        let Some(own) = self.threads.get_mut(event.thread) else { return };
-        for node in own.iter_mut().rev().take_while(|node| node.leaves == 0) {
-            if variable.is_none() || node.variable != variable {
-                node.leaves = event.index;
-            }
+        // Accesses in a row are left together, so that the last one tells of all.
+        let last = self.threads.get_mut(event.thread).and_then(|own| own.last_mut());
+        if let Some(node) = last.filter(|node| node.leaves == 0 && (variable.is_none() || node.variable != variable)) {
+            node.leaves = event.index;
         }
     }
 
