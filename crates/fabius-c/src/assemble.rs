@@ -182,7 +182,7 @@ fn pass(
         processes: Vec::new(),
         wrappers: Default::default(),
         levels: 1,
-        floats: Default::default(),
+        shown: Default::default(),
         mixed: Vec::new(),
         havocked: Default::default(),
         orders: Default::default(),
@@ -341,7 +341,7 @@ impl<'a> Lower<'a, '_> {
             body: Vec::new(),
             span: Span::default(),
         };
-        self.note_floats(0, Variable::Global);
+        self.note_shown(0, Variable::Global);
         let levels = (0..self.levels.max(1)).map(|n| format!("level{n}")).collect();
         Program {
             conditions: Vec::new(),
@@ -362,7 +362,7 @@ impl<'a> Lower<'a, '_> {
             orders: Default::default(),
             may_be_vacuous: false,
             loops_end: true,
-            floats: std::mem::take(&mut self.floats).into(),
+            shown: std::mem::take(&mut self.shown).into(),
         }
     }
 }

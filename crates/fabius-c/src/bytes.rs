@@ -1,7 +1,7 @@
 //! The bytes of integers: what a pointer to characters means in an object that has none. A byte that is written is a step in which
 //! the integer is read and written.
 
-use crate::birth::{MISSING, UNSET, UNSET_BYTES, UNSET_COPY};
+use crate::birth::{MISSING, UNSET, UNSET_BYTES, UNSET_COPY, Use};
 use crate::core::*;
 use crate::lower::Lower;
 use crate::memory::*;
@@ -156,25 +156,82 @@ impl Lower<'_, '_> {
         Ok(())
     }
 
-    /// Copies bytes one by one.
+    /// Copies bytes one by one. Those between the parts of a struct have no value, and get none.
     pub fn copy_bytes(&mut self, to: &Expr, from: &Expr, n: &Expr, span: Span) -> Result<()> {
         self.found.bytes = true;
         let index = self.temp(ADDRESS);
         self.set_local(index, constant(0, ADDRESS, span), span);
         let (body, ()) = self.block(|s| {
             let i = s.read_local(index, span);
-            let place = |s: &mut Self, at: &Expr| {
-                let at = binary(BinaryOp::Add, at.clone(), i.clone());
-                s.deref(crate::places::Value::scalar(at, BYTE.pointer()), span)
-            };
-            let (a, b) = (place(s, from)?, place(s, to)?);
-            let byte = s.load_scalar(&a)?;
-            s.store_scalar(&b, byte, span)?;
+            let [a, b] = [from, to].map(|at| s.simple(binary(BinaryOp::Add, at.clone(), i.clone())));
+            let (no_source, no_target) = (s.between_parts(&a, span)?, s.between_parts(&b, span)?);
+            let place =
+                |s: &mut Self, at: &Expr| s.deref(crate::places::Value::scalar(at.clone(), BYTE.pointer()), span);
+            let (mut copied, ()) = s.block(|s| {
+                let (a, b) = (place(s, &a)?, place(s, &b)?);
+                let byte = s.load_scalar(&a)?;
+                s.store_scalar(&b, byte, span)
+            })?;
+            if let Some(is_none) = no_source {
+                let (unset, ()) = s.block(|s| {
+                    let b = place(s, &b)?;
+                    s.leave_unset(&b, span)
+                })?;
+                copied = vec![stmt(StmtKind::If(Guard::Expr(is_none), unset, copied), span)];
+            }
+            match no_target {
+                Some(is_none) => s.push(StmtKind::If(Guard::Expr(is_none), Block::new(), copied), span),
+                None => s.body.out.extend(copied),
+            }
             s.set_local(index, binary(BinaryOp::Add, i.clone(), constant(1, ADDRESS, span)), span);
             Ok(())
         })?;
         let more = binary(BinaryOp::Lt, self.read_local(index, span), cast(n.clone(), &ADDRESS));
         self.push(StmtKind::While(Guard::Expr(more), body), span);
         Ok(())
+    }
+
+    /// Whether an address is between the parts of a struct whose bytes are looked at; none if no such place is known.
+    fn between_parts(&mut self, address: &Expr, span: Span) -> Result<Option<Expr>> {
+        let mut all: Vec<Expr> = Vec::new();
+        for ty in self.session.facts.viewed.clone() {
+            let gaps = self.gaps(&ty, span)?;
+            for home in self.homes(&ty) {
+                let is = |gap: &i64| self.resolve(&add(address.clone(), constant(-gap, ADDRESS, span)), &home).0;
+                all.extend(gaps.iter().map(is));
+            }
+        }
+        Ok(if all.len() > MOST { None } else { all.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b)) })
+    }
+
+    /// Where the bytes of a struct are that belong to none of its parts.
+    fn gaps(&mut self, ty: &CType, span: Span) -> Result<Vec<i64>> {
+        let size = self.types().size(ty).filter(|size| *size <= MOST as i64).unwrap_or(0);
+        let mut gaps: Vec<i64> = (0..size).collect();
+        for (way, scalar) in self.scalars(ty, span)? {
+            let (Some(at), Some(bytes)) = (self.offset_of_way(ty, &way), self.types().size(&scalar)) else {
+                return Ok(Vec::new());
+            };
+            gaps.retain(|gap| !(at..at + bytes).contains(gap));
+        }
+        Ok(gaps)
+    }
+
+    /// A byte has no value from now on. One of an integer that has others is not followed.
+    fn leave_unset(&mut self, lv: &Lvalue, span: Span) -> Result<()> {
+        self.found.unset = true;
+        let id = self.temp(ADDRESS);
+        self.set_local(id, constant(UNSET, ADDRESS, span), span);
+        let nothing = self.read_local(id, span);
+        let views = self.views(lv, span)?;
+        self.at_or(lv, views, &mut |s, d| {
+            if matches!(d.parts.last(), Some(Part::Byte(_))) {
+                s.check(boolean(false, span), Check::Bound, WORDS, span);
+                return Ok(());
+            }
+            s.is_changeable(lv, d, span);
+            let stored = s.stored(d, span)?;
+            s.write_stored(d, &stored, nothing.clone(), Use::Copy, span)
+        })
     }
 }

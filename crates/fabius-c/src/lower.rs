@@ -287,8 +287,8 @@ pub(crate) struct Lower<'a, 's> {
     pub processes: Vec<Process>,
     pub wrappers: HashMap<String, ProcId>,
     pub levels: u8,
-    /// Variables that hold floating-point numbers.
-    pub floats: BTreeMap<Variable, Precision>,
+    /// What variables of 64 bits hold.
+    pub shown: BTreeMap<Variable, Shown>,
     /// Functions without a body whose results are any value.
     pub havocked: std::collections::BTreeSet<String>,
     /// What atomic operations order.
@@ -601,8 +601,8 @@ impl<'a> Lower<'a, '_> {
         &self.session.types
     }
 
-    /// Notes which parts of these objects, and of all behind them, are floating-point numbers: those in globals, or in locals.
-    pub fn note_floats(&mut self, first: ObjectId, variable: impl Fn(usize) -> Variable) {
+    /// Notes what parts of 64 bits of these objects, and of all behind them, hold: those in globals, or in locals.
+    pub fn note_shown(&mut self, first: ObjectId, variable: impl Fn(usize) -> Variable) {
         let globals = matches!(variable(0), Variable::Global(_));
         for object in &self.objects[first..] {
             let ids = match &object.parts {
@@ -611,10 +611,13 @@ impl<'a> Lower<'a, '_> {
                 _ => continue,
             };
             for (id, leaf) in ids.iter().zip(&object.leaves) {
-                if let CType::Float(bytes) = leaf.ty {
-                    let precision = if bytes == 4 { Precision::Single } else { Precision::Double };
-                    self.floats.insert(variable(*id), precision);
-                }
+                let shown = match leaf.ty {
+                    CType::Float(4) => Shown::Single,
+                    CType::Float(_) => Shown::Double,
+                    CType::Int { bits: 64, .. } => Shown::Integer,
+                    _ => continue,
+                };
+                self.shown.insert(variable(*id), shown);
             }
         }
     }

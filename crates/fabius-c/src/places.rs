@@ -369,7 +369,7 @@ impl Lower<'_, '_> {
     }
 
     /// The same where it may be a byte of something else.
-    fn at_or(
+    pub fn at_or(
         &mut self,
         lv: &Lvalue,
         views: Vec<View>,
@@ -545,7 +545,7 @@ impl Lower<'_, '_> {
     }
 
     /// What is written through a pointer is no text of the program, and no constant (C11 6.4.5, 6.7.3).
-    fn is_changeable(&mut self, lv: &Lvalue, d: &Direct, span: Span) {
+    pub fn is_changeable(&mut self, lv: &Lvalue, d: &Direct, span: Span) {
         if matches!(lv.at, At::Direct(_)) {
             return;
         }

@@ -836,7 +836,7 @@ impl<'a> Lower<'a, '_> {
         let before = self.objects.len();
         let result = self.function_body(name, &signature, definition, span);
         self.scopes.pop();
-        self.note_floats(before, |local| fabius_lang::program::Variable::Local(proc, local));
+        self.note_shown(before, |local| fabius_lang::program::Variable::Local(proc, local));
         let params = match result {
             Ok(params) => params,
             Err(e) => {

@@ -110,6 +110,11 @@ fn bytes_of_an_integer_have_values_of_their_own() {
     let through = "struct s { int a; short b, c; } v = {1, 2, 3}, w; unsigned char c[sizeof v]; \
                    memcpy(c, &v, sizeof v); memcpy(&w, c, sizeof v); assert(w.a == 1 && w.b == 2 && w.c == 3);";
     assert_eq!(said("", through), "verified");
+    // Between its fields there is no value.
+    let through = "struct s { int a; short b; } v = {1, 2}, w; unsigned char c[sizeof v] = {0}; \
+                   memcpy(c, &v, sizeof v); memcpy(&w, c, sizeof v); assert(w.a == 1 && w.b == 2 && c[4] == 2);";
+    assert_eq!(said("", through), "verified");
+    assert!(is_unknown(&said("", &format!("{through} assert(c[6] == 0);"))));
     // What is copied to bytes is the bytes.
     let set = "void set(int *p) { *p = 0x01020304; }";
     assert_eq!(
@@ -201,6 +206,22 @@ fn a_trace_shows_no_value_where_there_is_none() {
     let shown = format!("{:?}", report.verdict);
     assert!(shown.contains("(no value yet)"), "{shown}");
     assert!(!shown.contains("79577070583812192"), "{shown}");
+}
+
+/// Integers of 64 bits are shown as they are, also those that would say something else of smaller ones.
+#[test]
+fn a_trace_shows_all_values_of_long_integers() {
+    let folder = Folder::new();
+    let main =
+        "long n = 0x6E70000100000007; long *p = &n; global = *p + 1; unsigned long u = n; assert(u == 0); return 0;";
+    let file = folder.file("x.c", &format!("#include <assert.h>\nlong global;\nint main(void) {{ {main} }}"));
+    let loaded = read_as(&[&file], &Options::default()).expect("it is taken");
+    let id = fabius_verify::program_id("x.c", &loaded.source, &[], &[]);
+    let plan = fabius_verify::Plan::default();
+    let report = fabius_verify::check(&loaded.program, &id, &plan, &Default::default(), &|_| {}).expect("it fits");
+    let shown = format!("{:?}", report.verdict);
+    assert!(shown.contains("7957860545858633735") && shown.contains("7957860545858633736"), "{shown}");
+    assert!(!shown.contains("no value yet"), "{shown}");
 }
 
 /// Their 64 bits are no user's, nor is how they are computed with.

@@ -71,8 +71,8 @@ pub struct Program {
     /// What the atomic operations at these places order, for who looks for data races: less than accesses to synchronization
     /// variables do. None of the front end's.
     pub orders: Arc<BTreeMap<Span, MemoryOrder>>,
-    /// Variables of 64 bits that hold floating-point numbers, for who shows values. None of the front end's.
-    pub floats: Arc<BTreeMap<Variable, Precision>>,
+    /// What variables of 64 bits hold, for who shows values. None of the front end's.
+    pub shown: Arc<BTreeMap<Variable, Shown>>,
 }
 
 /// A variable of a program.
@@ -84,13 +84,15 @@ pub enum Variable {
     Local(ProcId, LocalId),
 }
 
-/// How many digits of a floating-point number mean something. Its 64 bits are those of IEEE 754 in any case.
+/// What the 64 bits of a variable stand for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precision {
-    /// Those of 32 bits.
+pub enum Shown {
+    /// A floating-point number, of whose digits as many mean something as 32 bits have.
     Single,
-    /// Those of 64 bits.
+    /// One of 64 bits.
     Double,
+    /// An integer of 64 bits, all of them the program's: it has a value or none.
+    Integer,
 }
 
 /// `property name: formula;`

@@ -121,7 +121,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>)
         orders: Default::default(),
         may_be_vacuous: false,
         loops_end: false,
-        floats: Default::default(),
+        shown: Default::default(),
     };
     let mut waits = Vec::new();
     for ((proctype, one), places) in file.proctypes.iter().zip(&mut lowered).zip(&places) {

@@ -7,7 +7,7 @@ use crate::rules::scope_of;
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
-    Base, ExprKind, Local, Place, Precision, Program, Projection, RecordId, RecordKind, Stmt, Type, UNSET, UNSET_BYTES,
+    Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Shown, Stmt, Type, UNSET, UNSET_BYTES,
     UNSET_COPY, Variable,
 };
 use fabius_lang::walk;
@@ -128,8 +128,8 @@ impl Names {
 /// Changes of the variables of one owner.
 struct Owned<'a> {
     owner: Owner,
-    /// If it holds floating-point numbers.
-    look: Option<Precision>,
+    /// What its 64 bits hold, if that is known.
+    look: Option<Shown>,
     list: &'a mut Vec<Change>,
 }
 
@@ -229,15 +229,19 @@ impl<'a> Variables<'a> {
         }
     }
 
-    /// Whether a variable holds floating-point numbers.
-    fn look(&self, variable: Variable) -> Option<Precision> {
-        self.program.floats.get(&variable).copied()
+    /// What a variable of 64 bits holds.
+    fn look(&self, variable: Variable) -> Option<Shown> {
+        self.program.shown.get(&variable).copied()
     }
 
-    /// A value of a type, or as a floating-point number.
-    fn show_as(&self, look: Option<Precision>, ty: &Type, value: &Value, names: &Names) -> String {
+    /// A value of a type, or as what its 64 bits hold.
+    fn show_as(&self, look: Option<Shown>, ty: &Type, value: &Value, names: &Names) -> String {
         match (look, value) {
-            (Some(precision), Value::Number(bits)) => floating(*bits, precision),
+            (Some(look @ (Shown::Single | Shown::Double)), Value::Number(bits)) => floating(*bits, look),
+            (Some(Shown::Integer), Value::Number(n)) if !(UNSET..=UNSET_COPY).contains(n) => match ty {
+                Type::Fixed { signed: false, .. } => (*n as u64).to_string(),
+                _ => n.to_string(),
+            },
             _ => self.show(ty, value, names),
         }
     }
@@ -376,13 +380,13 @@ fn is_outside_of_a_constant(locals: &[Local], place: &Place) -> bool {
 }
 
 /// A floating-point number as C writes it, with as many digits as tell it from others of its precision.
-fn floating(bits: i64, precision: Precision) -> String {
+fn floating(bits: i64, look: Shown) -> String {
     let x = f64::from_bits(bits as u64);
-    match precision {
+    match look {
         _ if bits == UNSET || bits == UNSET_COPY => "(not known)".into(),
         _ if x.is_nan() => "nan".into(),
-        Precision::Single => format!("{:?}", x as f32),
-        Precision::Double => format!("{x:?}"),
+        Shown::Single => format!("{:?}", x as f32),
+        _ => format!("{x:?}"),
     }
 }
 

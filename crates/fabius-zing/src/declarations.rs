@@ -114,7 +114,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         orders: Default::default(),
         may_be_vacuous: false,
         loops_end: false,
-        floats: Default::default(),
+        shown: Default::default(),
     };
     let diagnostics = fabius_lang::finish(&mut program);
     match diagnostics.into_iter().next() {

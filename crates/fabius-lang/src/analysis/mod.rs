@@ -167,7 +167,7 @@ fn finish(
         orders: Default::default(),
         may_be_vacuous: false,
         loops_end: false,
-        floats: Default::default(),
+        shown: Default::default(),
     };
     let broken = file.items.iter().any(|i| i.node == ast::ItemKind::Error);
     if !broken && program.init.is_none() && program.buffers.is_empty() && program.processes.is_empty() {
