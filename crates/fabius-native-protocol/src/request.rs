@@ -26,6 +26,8 @@ pub struct Request {
     pub seed: u64,
     /// Steps after which an execution is given up.
     pub max_steps: u32,
+    /// For how many milliseconds the schedule of a bug is made simpler at most.
+    pub shrinking: u64,
     /// Whether executions are left out that differ from others in nothing that can be seen.
     pub reduction: bool,
     /// Whether the first data race ends the search, instead of what it leads to being looked for.

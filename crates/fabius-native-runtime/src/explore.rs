@@ -101,11 +101,16 @@ fn explore(request: &Request) -> Answer {
         ..Answer::default()
     };
     if let Some(found) = bug {
-        failed(&options, found, &mut answer);
+        failed(&options, Duration::from_millis(request.shrinking), found, &mut answer);
     }
     let rt = rt();
     answer.limits = rt.limits.iter().cloned().collect();
     answer.limits.sort();
+    if rt.stacks.used & rt.stacks.relied_on != 0 {
+        answer.limits.push(
+            "executions that come back to a state end there, though others use the stack of a thread in them".into(),
+        );
+    }
     if rt.unfair {
         answer.limits.push("a thread gave way many times without coming back to where it was, and had to wait".into());
     }
@@ -115,7 +120,7 @@ fn explore(request: &Request) -> Answer {
 /// What was found out so far is not to be known any more.
 fn forget() {
     let rt = rt();
-    (rt.again, rt.unannounced, rt.unfair) = (false, false, false);
+    (rt.again, rt.unannounced, rt.unfair, rt.stacks) = (false, false, false, Default::default());
     rt.limits.clear();
     rt.header.halt.store(false, Relaxed);
 }
@@ -169,13 +174,10 @@ fn said(cut: Cut) -> protocol::Cut {
     }
 }
 
-/// How long a schedule is made simpler.
-const SHRINKING: Duration = Duration::from_secs(3);
-
 /// Puts a bug into the answer, made as simple as possible and run twice.
-fn failed(options: &Options, found: Found, answer: &mut Answer) {
-    // Long executions take their time, and what was found is an answer as it is.
-    let enough = Instant::now() + SHRINKING;
+fn failed(options: &Options, shrinking: Duration, found: Found, answer: &mut Answer) {
+    // What was found is an answer as it is.
+    let enough = Instant::now() + shrinking;
     let deadline = Some(options.deadline.map_or(enough, |deadline| deadline.min(enough)));
     let options = Options { strategy: Strategy::Iterative, deadline, ..options.clone() };
     let found = shrink::shrink(&Program, &options, &found);

@@ -53,6 +53,16 @@ pub const fn ended(thread: usize) -> usize {
     BESIDE_MEMORY | 5 << 32 | thread
 }
 
+/// A message queue, or what is learnt by a message of it, or by room for one.
+pub const fn of_queue(number: usize, part: usize) -> usize {
+    BESIDE_MEMORY | 1 << 60 | number << 40 | part
+}
+
+/// A set of semaphores of System V, or what is learnt by one of them.
+pub const fn of_semaphores(set: usize, part: usize) -> usize {
+    BESIDE_MEMORY | 1 << 61 | set << 40 | part
+}
+
 /// Stands for the ends of threads among the data that are points: nothing of a program is there.
 pub const ENDS: usize = 8;
 
@@ -80,6 +90,9 @@ pub struct Pending {
 /// What regular files contain, their names and folders, as one object of operations.
 pub const REGULAR: usize = of_library(6);
 
+/// The names and descriptors of message queues, as one object of operations.
+pub const QUEUES: usize = of_library(7);
+
 /// Sets of files: to read from, to write to, with news.
 pub type Sets = [*mut libc::fd_set; 3];
 
@@ -90,6 +103,17 @@ pub enum Files {
     List(*mut libc::pollfd, usize),
     /// Those below this number that are in one of the sets.
     Sets(i32, Sets),
+}
+
+/// Operations on semaphores of System V that a thread does at once, as the program describes them.
+#[derive(Clone, Copy)]
+pub struct Operations {
+    /// The set.
+    pub set: usize,
+    /// The first.
+    pub first: *const libc::sembuf,
+    /// How many.
+    pub count: usize,
 }
 
 /// What has to be so that an operation can be done.
@@ -121,6 +145,12 @@ pub enum Wait {
     File(i32, i16),
     /// One of these files is ready.
     Files(*const Files),
+    /// There is a message in this queue.
+    Message(usize),
+    /// There is room for one.
+    Room(usize),
+    /// These operations on semaphores of System V can be done, or never will be.
+    Operations(*const Operations),
     /// A signal of this set is there for the thread.
     Signal(u64),
     /// All other threads have ended.

@@ -22,6 +22,10 @@ impl Rt {
             Wait::Guard => once::guard_is_free(op.object),
             Wait::File(file, events) => files::is_ready(file, events),
             Wait::Files(files) => polls::is_ready(files),
+            Wait::Message(queue) => self.queues.has_message(queue),
+            Wait::Room(queue) => self.queues.has_room(queue),
+            // SAFETY: on the stack of the thread that waits.
+            Wait::Operations(all) => self.semaphores.is_settled(unsafe { &*all }),
             Wait::Signal(set) => delivery::is_there(thread, set),
             Wait::Others => {
                 let is_over = |t: &Thread| t.finished || t.is_timer;

@@ -22,6 +22,8 @@ impl Rt {
         }
         self.closed.clear();
         self.connections.clear();
+        self.queues.clear();
+        self.semaphores.clear();
         self.streams.clear();
         self.signals.clear();
         self.children.clear();
@@ -40,6 +42,7 @@ impl Rt {
         self.races.begin();
         self.interruptions.clear();
         self.left.clear();
+        self.cycles.clear();
         self.seen_state = None;
         self.at_exit.clone_from(&self.before.at_exit);
         self.keys.clone_from(&self.before.keys);

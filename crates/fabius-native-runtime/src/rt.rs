@@ -2,19 +2,22 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
+use crate::cycles::{Cycles, Stacks};
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::interruptions::Interruptions;
 use crate::op::{Op, Pending, Sent};
 use crate::place::{Fixed, Place};
+use crate::queues::Queues;
 use crate::races::Races;
 use crate::recorder::Recorder;
+use crate::semaphores::Semaphores;
 use crate::timer::Timer;
 use crate::waiting::Waiting;
 use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
-use fabius_trace::{BugKind, Points};
+use fabius_trace::{Bound, BugKind, Points};
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
@@ -24,6 +27,8 @@ use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 pub struct Settings {
     /// Where threads may be switched.
     pub points: Points,
+    /// What costs something.
+    pub bound: Bound,
     /// Whether a data race ends the search.
     pub race_is_bug: bool,
     /// Whether memory that is left is a bug.
@@ -199,6 +204,10 @@ pub struct Rt {
     pub random: u64,
     /// States from which threads went on.
     pub left: HashSet<(usize, u64), Fixed>,
+    /// What is known where threads may go round.
+    pub cycles: Cycles,
+    /// Stacks that others use, and those that it matters of.
+    pub stacks: Stacks,
     /// The state after the last step, if it was looked at.
     pub seen_state: Option<u64>,
     /// What the other process sees.
@@ -225,6 +234,10 @@ pub struct Rt {
     pub moved: u64,
     /// Pipes, pairs of sockets and events that it has used.
     pub connections: Connections,
+    /// Message queues.
+    pub queues: Queues,
+    /// Semaphores of System V.
+    pub semaphores: Semaphores,
     /// Streams that are locked by `flockfile`: by whom, and how often.
     pub streams: HashMap<usize, (usize, u32), Fixed>,
     /// Whether what the program prints is shown.
@@ -355,6 +368,8 @@ impl Rt {
         self.again |= other.again;
         self.unannounced |= other.unannounced;
         self.unfair |= other.unfair;
+        self.stacks.used |= other.stacks.used;
+        self.stacks.relied_on |= other.stacks.relied_on;
         self.clock_read |= other.clock_read;
         self.limits.extend(other.limits.iter().cloned());
         self.not_restored = self.not_restored.take().or_else(|| other.not_restored.clone());
@@ -402,6 +417,8 @@ impl Rt {
             signals: Vec::new(),
             random: 0,
             left: HashSet::default(),
+            cycles: Cycles::default(),
+            stacks: Stacks::default(),
             seen_state: None,
             number: 0,
             process: 0,
@@ -414,6 +431,8 @@ impl Rt {
             maps_file: false,
             moved: 0,
             connections: Connections::default(),
+            queues: Queues::default(),
+            semaphores: Semaphores::default(),
             streams: HashMap::default(),
             shows_output: false,
             uses_files: false,

@@ -79,6 +79,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
         let image = Box::leak(Box::new(Image::take(kept)));
         let settings = Settings {
             points: request.points,
+            bound: request.bound,
             race_is_bug: request.first_race,
             leaks: request.leaks,
             isolation: request.isolation,

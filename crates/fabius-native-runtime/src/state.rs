@@ -88,7 +88,7 @@ impl Rt {
     }
 
     /// A number of everything; `None` if that is too much to be looked at.
-    fn state(&self) -> Option<u64> {
+    pub fn state(&self) -> Option<u64> {
         if self.maps_file {
             return None;
         }
@@ -126,6 +126,7 @@ impl Rt {
         hash.word(self.random);
         hash.word(self.moved);
         hash.word(self.at_exit.len() as u64);
+        self.semaphores.values().for_each(|value| hash.word(value));
         hash.word(self.signals.len() as u64);
         for (number, thread) in self.threads.iter().enumerate() {
             // Values of keys are few, and in no particular order.

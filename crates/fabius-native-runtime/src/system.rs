@@ -108,6 +108,9 @@ impl System for Program {
             return Ok(End::Finished);
         }
         rt.look_for_repetition();
+        if rt.cycles.are_looked_for() && rt.comes_back() {
+            return Ok(End::Dropped);
+        }
         Ok(End::Point)
     }
 }

@@ -14,6 +14,9 @@ use std::process::ExitStatus;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+/// For how long the schedule of a bug is made simpler, if nothing else is asked for.
+pub const SHRINKING: Duration = Duration::from_secs(3);
+
 /// What to explore, within what.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -41,6 +44,8 @@ pub struct Plan {
     pub memory: Option<u64>,
     /// Steps after which an execution is given up.
     pub max_steps: u32,
+    /// For how long the schedule of a bug is made simpler at most: long executions take their time.
+    pub shrinking: Duration,
     /// Seed of random strategies.
     pub seed: u64,
     /// How an execution begins with what was there at the beginning; `None`: by restored memory, as long as that is enough.
@@ -101,6 +106,7 @@ fn request(what: What, plan: &Plan, data_points: Vec<u64>) -> Request {
         time: plan.time.map(|t| t.as_millis() as u64),
         seed: plan.seed,
         max_steps: plan.max_steps,
+        shrinking: plan.shrinking.as_millis() as u64,
         reduction: plan.reduction,
         first_race: plan.first_race,
         leaks: plan.leaks,

@@ -9,7 +9,7 @@ use crate::paint::printable;
 use crate::program::Loaded;
 use crate::stop;
 use fabius_c::Folder;
-use fabius_native::{Language, Plan, Target, Walk};
+use fabius_native::{Language, Plan, SHRINKING, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, Mark, SchedulerKind, Verdict};
 use std::ffi::OsString;
 use std::path::Path;
@@ -84,6 +84,7 @@ fn seen(trace: &ErrorTrace, loaded: &Loaded) -> Result<Seen, Failure> {
         time: Some(TIME),
         memory: None,
         max_steps: MAX_STEPS,
+        shrinking: SHRINKING,
         seed: 0,
         isolation: None,
         jobs: 1,

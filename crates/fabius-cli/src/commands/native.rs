@@ -16,7 +16,7 @@ use crate::progress::Ticker;
 use crate::saved::read_trace;
 use crate::{files, stop};
 use fabius_html::sources_of;
-use fabius_native::{Isolation, Plan, Problem, Target, Walk};
+use fabius_native::{Isolation, Plan, Problem, SHRINKING, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
 use fabius_verify::{Progress, Report};
 use std::ffi::OsString;
@@ -79,6 +79,7 @@ fn plan(args: &RunArgs) -> Plan {
         time: args.time,
         memory: args.memory,
         max_steps: args.max_steps,
+        shrinking: SHRINKING,
         seed: args.schedules.seed,
         isolation: args.fork.then_some(Isolation::Process),
         jobs: args.jobs.into(),

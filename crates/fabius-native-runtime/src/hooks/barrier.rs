@@ -41,7 +41,7 @@ extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: usi
     // Others may use it already, which is no use of this barrier.
     point(Op::new("pthread_barrier_init", pc).on(barrier));
     super::tsan::check_heap(barrier, 32, true, pc);
-    if at(barrier).mark == MARK && at(barrier).arrived > 0 {
+    if super::cond::waiting(barrier).next().is_some() {
         fail(BugKind::SyncMisuse, "a barrier is initialized while threads wait at it", pc);
     }
     *at(barrier) = Barrier { mark: MARK, count, arrived: 0 };
@@ -55,7 +55,7 @@ extern "C-unwind" fn destroy(barrier: usize, pc: usize) -> i32 {
     }
     super::tsan::check_heap(barrier, 32, true, pc);
     point(Op::new("pthread_barrier_destroy", pc).on(barrier));
-    if at(barrier).mark == MARK && at(barrier).arrived > 0 {
+    if super::cond::waiting(barrier).next().is_some() {
         fail(BugKind::SyncMisuse, "a barrier is destroyed while threads wait at it", pc);
     }
     at(barrier).mark = 0;

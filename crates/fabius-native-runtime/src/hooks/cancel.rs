@@ -14,6 +14,8 @@ pub fn is_cancelled_here() {
     let me = rt().me();
     if me.cancelled && me.cancellable {
         me.cancellable = false;
+        // Nor does it wait for others any more.
+        me.waits_for = 0;
         me.result = usize::MAX;
         // SAFETY: as `pthread_exit(PTHREAD_CANCELED)`.
         unsafe { next!(fn pthread_exit(usize))(usize::MAX) }

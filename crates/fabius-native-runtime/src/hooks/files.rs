@@ -5,7 +5,7 @@ use super::entries;
 use super::library::{is_alone, object_of};
 use crate::control::in_program;
 use crate::delivery;
-use crate::op::{Op, REGULAR, Wait};
+use crate::op::{Op, QUEUES, REGULAR, Wait};
 use crate::real::next;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
@@ -75,6 +75,9 @@ pub fn fails_with(error: i32) -> isize {
 /// The point before a thread does something there, which it waits for if it says for what. `false` if it has waited as long as
 /// the program has said for this socket.
 pub fn arrive(name: &'static str, file: i32, connection: usize, waits: Option<i16>, pc: usize) -> bool {
+    if rt().queues.opened.contains_key(&file) {
+        crate::threads::not_supported("a message queue as a file");
+    }
     // Who closes an end announces nothing.
     rt().unannounced = true;
     let op = Op::new(name, pc).on(connection);
@@ -226,6 +229,9 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
     let Some(key) = connection(file).filter(|_| !is_refused(file, buffer, size)) else {
         return wrote("write", file, pc, || call(0));
     };
+    if crate::timer::by_file(&rt().timers, &mut rt().connections, file).is_some() {
+        return fails_with(libc::EINVAL);
+    }
     let waits = waits_to_write(file);
     puts("write", file, key, size, waits, pc, |there| write_now(file, size - there, waits, || call(there)))
 }
@@ -285,9 +291,29 @@ extern "C-unwind" fn close_here(file: i32, pc: usize) -> i32 {
         unsafe { *libc::__errno_location() = libc::EBADF };
         return -1;
     }
+    if rt().queues.opened.contains_key(&file) {
+        return closes_queue("close", file, pc);
+    }
     ends("close", file, pc);
     // SAFETY: as the program calls it.
     unsafe { libc::syscall(libc::SYS_close, file) as i32 }
+}
+
+/// A descriptor of a message queue is one no more.
+pub fn closes_queue(name: &'static str, file: i32, pc: usize) -> i32 {
+    names_queue(name, pc);
+    rt().queues.opened.remove(&file);
+    // SAFETY: as the program wants it.
+    unsafe { libc::syscall(libc::SYS_close, file) as i32 }
+}
+
+/// The point before it changes which message queues there are, and by which descriptors.
+pub fn names_queue(name: &'static str, pc: usize) {
+    if !is_alone() {
+        point(Op::new(name, pc).on(QUEUES));
+    }
+    let rt = rt();
+    (rt.uses_files, rt.moved) = (true, rt.moved + 1);
 }
 
 /// The point before a descriptor is closed: who looks at the other end sees that.
@@ -345,6 +371,7 @@ extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, pc: usi
     let rt = rt();
     rt.moved += 1;
     crate::descriptors::close_between(&rt.open, first, last);
+    rt.queues.opened.retain(|file, _| !(first..=last).contains(&(*file as u32)));
     rt.closed.extend(rt.open.iter().filter(|file| (first..=last).contains(*file)));
     0
 }

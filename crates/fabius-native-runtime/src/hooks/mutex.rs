@@ -177,6 +177,7 @@ extern "C-unwind" fn trylock(mutex: usize, pc: usize) -> i32 {
     check(mutex, pc);
     let m = at(mutex);
     if m.lock != 0 && !(m.kind & 3 == RECURSIVE && is_free(mutex, rt().current)) {
+        rt().is_refused();
         return libc::EBUSY;
     }
     take(mutex)

@@ -113,8 +113,9 @@ fn waits(name: &'static str, wait: Wait, patience: &Patience, mask: Option<u64>,
     }
     block(before);
     take();
-    if waited == Waited::Cancelled {
-        super::cancel::is_cancelled_here();
+    match waited {
+        Waited::Cancelled => super::cancel::is_cancelled_here(),
+        _ => super::cancel::may_be_cancelled_here(),
     }
     waited
 }

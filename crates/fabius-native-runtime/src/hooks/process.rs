@@ -10,6 +10,8 @@ use fabius_native_protocol::Isolation;
 use fabius_trace::BugKind;
 use std::ffi::{CStr, c_char};
 
+const FORKS: &str = "the program forks: what its children do is not explored";
+
 /// What is to be done at the end, from before `main`.
 pub static mut EARLY: Vec<(usize, usize)> = Vec::new();
 
@@ -199,6 +201,9 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn fork() -> i32)() };
     }
+    if rt().queues.are_some() || rt().semaphores.are_some() {
+        crate::threads::not_supported("`fork` beside message queues or semaphores of System V");
+    }
     point(Op::new("fork", pc).on(PROCESS));
     // The C library blocks all signals while it makes a process.
     crate::watched::end();
@@ -209,9 +214,16 @@ extern "C-unwind" fn fork_here(pc: usize) -> i32 {
         set_in_program(false);
     } else {
         rt().children.extend((child > 0).then_some(child));
-        rt().limits.insert("the program forks: what its children do is not explored".into());
+        rt().limits.insert(FORKS.into());
     }
     child
+}
+
+/// Ends an execution in which children of `fork` may use what is known here only.
+pub fn refuses_children(what: &str) {
+    if rt().limits.contains(FORKS) {
+        crate::threads::not_supported(what);
+    }
 }
 
 extern "C-unwind" fn getpid_here(_: usize) -> i32 {

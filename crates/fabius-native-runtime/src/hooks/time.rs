@@ -7,7 +7,7 @@ use crate::rt::rt;
 use crate::threads::give_way;
 
 /// When every execution begins: 1 January 2026.
-const EPOCH: u64 = 1_767_225_600_000_000_000;
+pub const EPOCH: u64 = 1_767_225_600_000_000_000;
 
 entries! {
     sleep: "rsi" => sleep_here;

@@ -4,7 +4,7 @@
 //! the process: it is there to end a test that hangs, which is found out anyway, so it never runs out.
 
 use super::files::fails_with;
-use super::time::{Time, deadline, is_invalid, nanoseconds};
+use super::time::{Time, deadline, is_no_length, nanoseconds};
 use crate::control::in_program;
 use crate::delivery::{is_handled, is_in, signal_process};
 use crate::op::{Op, PROCESS, Sent, Wait};
@@ -16,7 +16,7 @@ use crate::timer::{Act, Timer};
 /// How a timer is set, as the C library writes it.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Setting {
+pub(super) struct Setting {
     interval: libc::timespec,
     value: libc::timespec,
 }
@@ -71,7 +71,7 @@ fn time(nanoseconds: u64) -> libc::timespec {
 fn does_something(act: Act) -> bool {
     match act {
         Act::Nothing => false,
-        Act::Call(..) => true,
+        Act::Call(..) | Act::Counts(_) => true,
         Act::Signal(Sent { signal, .. }) | Act::SignalThread(Sent { signal, .. }, _) => {
             is_handled(signal) || rt().threads.iter().any(|thread| !thread.finished && is_in(thread.blocked, signal))
         }
@@ -112,6 +112,7 @@ extern "C-unwind" fn runs(argument: usize) -> usize {
             Act::Nothing => {}
             Act::Signal(sent) => signal_process(sent),
             Act::SignalThread(sent, thread) => crate::delivery::send(thread, sent),
+            Act::Counts(event) => counts(event),
             // SAFETY: the program gave the function for this.
             Act::Call(function, value) => unsafe {
                 std::mem::transmute::<usize, extern "C-unwind" fn(usize)>(function)(value);
@@ -119,6 +120,16 @@ extern "C-unwind" fn runs(argument: usize) -> usize {
         }
     }
     0
+}
+
+/// A timer has run out that is read as a file: who reads that comes after whoever has set it.
+fn counts(event: i32) {
+    crate::events::adds(event, 1);
+    let rt = rt();
+    rt.moved += 1;
+    if let Some(key) = rt.connections.of(event) {
+        rt.clocks.release(rt.current, key);
+    }
 }
 
 extern "C-unwind" fn alarm_here(seconds: u32, pc: usize) -> u32 {
@@ -202,12 +213,18 @@ extern "C-unwind" fn create_here(clock: i32, event: *const Event, result: *mut u
         }
     };
     point(Op::new("timer_create", pc).on(PROCESS));
-    let timers = &mut rt().timers;
-    let number = timers.len();
-    timers.push(Timer { act, interval: 0, ends: None, set: 0, is_gone: false });
+    let number = makes(act);
     // SAFETY: the program wants the timer there.
     unsafe { *result = number };
     0
+}
+
+/// Makes a timer that does this; its number.
+pub(super) fn makes(act: Act) -> usize {
+    timer(REAL);
+    let timers = &mut rt().timers;
+    timers.push(Timer { act, interval: 0, ends: None, set: 0, is_gone: false });
+    timers.len() - 1
 }
 
 extern "C-unwind" fn settime_here(number: usize, flags: i32, new: *const Setting, old: *mut Setting, pc: usize) -> i32 {
@@ -217,19 +234,34 @@ extern "C-unwind" fn settime_here(number: usize, flags: i32, new: *const Setting
             next!(fn timer_settime(usize, i32, *const Setting, *mut Setting) -> i32)(number, flags, new, old)
         };
     }
+    sets("timer_settime", number, length_of(flags), new, old, pc)
+}
+
+/// What a time stands for: a length, or with this flag a point in time, which is over at once if it has been already.
+pub(super) fn length_of(flags: i32) -> fn(Time) -> u64 {
+    let left = |time: Time| match nanoseconds(time) {
+        0 => 0,
+        _ => deadline(time).saturating_sub(rt().now).max(1),
+    };
+    if flags & libc::TIMER_ABSTIME != 0 { left } else { nanoseconds }
+}
+
+/// Sets a timer as the program says.
+pub(super) fn sets(
+    name: &'static str,
+    number: usize,
+    length: fn(Time) -> u64,
+    new: *const Setting,
+    old: *mut Setting,
+    pc: usize,
+) -> i32 {
     // SAFETY: the program gives a setting.
     let Setting { interval, value } = unsafe { *new };
-    if is_invalid(&raw const value) || is_invalid(&raw const interval) {
+    if is_no_length(&raw const value) || is_no_length(&raw const interval) {
         return fails_with(libc::EINVAL) as i32;
     }
-    let of = |time: Time| match nanoseconds(time) {
-        // What is over already runs out at once.
-        length if length > 0 && flags & libc::TIMER_ABSTIME != 0 => deadline(time).saturating_sub(rt().now).max(1),
-        length => length,
-    };
-    let Some((interval, value)) =
-        set("timer_settime", number, nanoseconds(&raw const interval), of(&raw const value), pc)
-    else {
+    let (interval, value) = (nanoseconds(&raw const interval), length(&raw const value));
+    let Some((interval, value)) = set(name, number, interval, value, pc) else {
         return fails_with(libc::EINVAL) as i32;
     };
     if !old.is_null() {
@@ -244,6 +276,11 @@ extern "C-unwind" fn gettime_here(number: usize, to: *mut Setting, _: usize) -> 
         // SAFETY: as the program calls it.
         return unsafe { next!(fn timer_gettime(usize, *mut Setting) -> i32)(number, to) };
     }
+    gets(number, to)
+}
+
+/// What a timer is set to.
+pub(super) fn gets(number: usize, to: *mut Setting) -> i32 {
     rt().clock_read = true;
     let Some(timer) = timer(number) else { return fails_with(libc::EINVAL) as i32 };
     let (interval, value) = setting(timer);

@@ -177,6 +177,9 @@ fn touch_at_point(touch: Touch, pc: usize) {
 #[inline(always)]
 fn may_race(touch: Touch, pc: usize) {
     let rt = rt();
+    if rt.cycles.are_looked_for() {
+        rt.touched(touch);
+    }
     if let Some(byte) = rt.races.touch(touch, &rt.clocks) {
         raced(byte, touch, pc);
     }

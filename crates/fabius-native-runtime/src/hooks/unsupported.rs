@@ -36,7 +36,7 @@ macro_rules! refused {
 refused! {
     execve execv execvp execvpe execl execlp execle posix_spawn posix_spawnp vfork clone
     epoll_pwait2 __recvfrom_chk __ppoll_chk
-    msgrcv mq_receive mq_timedreceive mq_send mq_timedsend semop semtimedop
+    msgget msgsnd msgrcv mq_notify
     sigset sighold sigrelse sigignore sigpause __xpg_sigpause sigblock sigsetmask pthread_attr_setsigmask_np
-    ualarm timerfd_create signalfd
+    ualarm signalfd
 }

@@ -1,6 +1,6 @@
 //! Building and exploring programs in tests.
 
-use fabius_native::{Language, Plan, Report, Target, Walk, compile, explore};
+use fabius_native::{Language, Plan, Report, SHRINKING, Target, Walk, compile, explore};
 use fabius_trace::{Bound, ErrorTrace, Points, Reason, SchedulerKind, Verdict};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,7 @@ pub fn plan() -> Plan {
         time: None,
         memory: None,
         max_steps: 100_000,
+        shrinking: SHRINKING,
         seed: 0,
         isolation: None,
         jobs: 1,

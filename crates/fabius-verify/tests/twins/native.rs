@@ -1,6 +1,6 @@
 //! The twin in C: built by `fabius cc`, explored by `fabius run`.
 
-use fabius_native::{Language, Plan, Target, Walk, compile, explore, install};
+use fabius_native::{Language, Plan, SHRINKING, Target, Walk, compile, explore, install};
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use std::path::Path;
 use std::process::Command;
@@ -47,6 +47,7 @@ pub fn costs(target: &Target, most: u32) -> [Option<u32>; 3] {
             time: None,
             memory: None,
             max_steps: 10_000,
+            shrinking: SHRINKING,
             seed: 0,
             isolation: None,
             jobs: 1,

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::native::unexplored;
-use fabius_native::{Plan, Report, Target, Walk, explore};
+use fabius_native::{Plan, Report, SHRINKING, Target, Walk, explore};
 use fabius_trace::{Bound, Coverage, Measured, Reason, Run, Verdict};
 use fabius_verify::compare::{Extent, Way};
 use fabius_verify::{Progress, Strategy};
@@ -45,6 +45,7 @@ pub fn measure(
             time: extent.time,
             memory: extent.memory,
             max_steps: MAX_STEPS,
+            shrinking: SHRINKING,
             seed,
             isolation: None,
             jobs: 1,

@@ -1,0 +1,48 @@
+//! What is known where threads may go round (`round.rs`).
+
+use crate::place::Fixed;
+use std::collections::HashMap;
+
+/// So often a lock could not be had until states are compared.
+const REFUSALS: u32 = 2;
+
+/// What is known of an execution in which threads may go round.
+#[derive(Default)]
+pub struct Cycles {
+    /// How often a lock could not be had by who did not wait for it.
+    pub refusals: u32,
+    /// The step in which each state was first seen.
+    pub seen: HashMap<u64, u64, Fixed>,
+    /// Accesses to what may not be the thread's alone.
+    pub shared: u64,
+    /// The first step of those that the running thread has made last.
+    pub since: u64,
+    /// That thread.
+    pub runs: usize,
+    /// Threads that have run since states are compared.
+    pub ran: u64,
+}
+
+/// What is known of all executions: whose stacks others have used, and who was in executions that came back to a state.
+#[derive(Default)]
+pub struct Stacks {
+    /// Numbers of threads, as bits.
+    pub used: u64,
+    /// The same.
+    pub relied_on: u64,
+}
+
+impl Cycles {
+    /// Whether states are compared.
+    #[inline(always)]
+    pub fn are_looked_for(&self) -> bool {
+        self.refusals >= REFUSALS
+    }
+
+    /// A new execution begins.
+    pub fn clear(&mut self) {
+        if self.refusals > 0 {
+            *self = Cycles::default();
+        }
+    }
+}

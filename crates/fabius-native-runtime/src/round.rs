@@ -1,0 +1,79 @@
+//! Threads that take locks, give them back because they cannot have all, and try again, as `std::lock` does: they may do so for
+//! ever, by turns, and each is scheduled fairly. Where everything is as it was in the execution before, what may follow follows
+//! there, too, with no more preemptions, so the execution need not go on.
+//!
+//! That is said of bugs that a state leads to. A data race is one of two accesses: an access to memory that several threads may use,
+//! or a free, counts as a change; of accesses to the thread's own stack it is said in the answer if others use that stack, too.
+//! Threads that go round alone are another matter (`state.rs`): they wait, and may do so for ever.
+
+use crate::races::Touch;
+use crate::rt::Rt;
+use fabius_trace::Bound;
+
+impl Rt {
+    /// A lock could not be had.
+    pub fn is_refused(&mut self) {
+        self.cycles.refusals += 1;
+    }
+
+    /// An access to memory, while states are compared.
+    #[cold]
+    pub fn touched(&mut self, touch: Touch) {
+        match crate::rooms::stack_of(touch.address) {
+            Some((number, _)) if number == touch.thread => {}
+            Some((number, _)) => {
+                self.stacks.used |= 1u64.checked_shl(number as u32).unwrap_or(u64::MAX);
+                self.cycles.shared += 1;
+            }
+            None => self.cycles.shared += 1,
+        }
+    }
+
+    /// Whether everything is as it was after an earlier step of the execution, and more than one thread has made a step since.
+    pub fn comes_back(&mut self) -> bool {
+        let is_known = self.settings.bound == Bound::Preemptions || self.settings.bound == Bound::None;
+        let is_simple = self.timers.is_empty()
+            && self.handlers.is_empty()
+            && self.streams.is_empty()
+            && self.children.is_empty()
+            && self.signals.is_empty()
+            && self.moved == 0
+            && self.threads.len() <= u64::BITS as usize;
+        if !is_known || !is_simple {
+            return false;
+        }
+        if self.cycles.runs != self.current {
+            (self.cycles.runs, self.cycles.since) = (self.current, self.steps);
+        }
+        self.cycles.ran |= 1 << self.current;
+        let Some(state) = self.seen_state.or_else(|| self.state()) else { return false };
+        self.seen_state = Some(state);
+        let state = self.besides(state);
+        let first = *self.cycles.seen.entry(state).or_insert(self.steps);
+        let comes_back = first < self.steps && first < self.cycles.since;
+        if comes_back {
+            self.stacks.relied_on |= self.cycles.ran;
+        }
+        comes_back
+    }
+
+    /// The same state, with what matters here alone.
+    fn besides(&self, state: u64) -> u64 {
+        let mut words = vec![state, self.current as u64, self.cycles.shared, self.threads.len() as u64];
+        for thread in &self.threads {
+            let flags = [
+                thread.repeats == Some(self.steps),
+                thread.gave_way,
+                thread.spins,
+                thread.detached,
+                thread.joined,
+                thread.finished,
+            ];
+            words.push(flags.iter().fold(0, |all, flag| all << 1 | u64::from(*flag)));
+            words.extend([thread.waits_for as u64, thread.robust.len() as u64, thread.result as u64]);
+        }
+        words.iter().fold(0x51ed_270b_9f3a_7c15, |all: u64, word| {
+            (all ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29)
+        })
+    }
+}
