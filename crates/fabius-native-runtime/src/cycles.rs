@@ -19,6 +19,8 @@ pub struct Cycles {
     pub since: u64,
     /// That thread.
     pub runs: usize,
+    /// The last step of each thread.
+    pub last: Vec<u64>,
     /// Threads that have run since states are compared.
     pub ran: u64,
 }

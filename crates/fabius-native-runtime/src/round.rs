@@ -2,10 +2,14 @@
 //! ever, by turns, and each is scheduled fairly. Where everything is as it was in the execution before, what may follow follows
 //! there, too, with no more preemptions, so the execution need not go on.
 //!
+//! The search makes only some of all executions, and learns from each what else to try. Whoever has not run since would never be
+//! tried, so that everybody must have, but who waits for the end of a thread: of the others each has done what it was about to do.
+//!
 //! That is said of bugs that a state leads to. A data race is one of two accesses: an access to memory that several threads may use,
 //! or a free, counts as a change; of accesses to the thread's own stack it is said in the answer if others use that stack, too.
 //! Threads that go round alone are another matter (`state.rs`): they wait, and may do so for ever.
 
+use crate::op::Wait;
 use crate::races::Touch;
 use crate::rt::Rt;
 use fabius_trace::Bound;
@@ -46,15 +50,24 @@ impl Rt {
             (self.cycles.runs, self.cycles.since) = (self.current, self.steps);
         }
         self.cycles.ran |= 1 << self.current;
+        self.cycles.last.resize(self.threads.len(), 0);
+        self.cycles.last[self.current] = self.steps;
         let Some(state) = self.seen_state.or_else(|| self.state()) else { return false };
         self.seen_state = Some(state);
         let state = self.besides(state);
         let first = *self.cycles.seen.entry(state).or_insert(self.steps);
-        let comes_back = first < self.steps && first < self.cycles.since;
+        let comes_back = first < self.steps && first < self.cycles.since && self.all_have_run_since(first);
         if comes_back {
             self.stacks.relied_on |= self.cycles.ran;
         }
         comes_back
+    }
+
+    /// Whether each thread has made a step behind that one, or waits for the end of one that goes on.
+    fn all_have_run_since(&self, first: u64) -> bool {
+        let waits = |wait| matches!(wait, Wait::End(other) if !self.threads[other].finished);
+        let mut all = self.threads.iter().zip(&self.cycles.last);
+        all.all(|(thread, last)| thread.finished || *last > first || waits(thread.op.wait))
     }
 
     /// The same state, with what matters here alone.
