@@ -34,3 +34,20 @@ fn what_is_printed_of_narrow_guesses_and_of_stopped_tasks_has_no_faults_of_its_o
         expect(&output, code, &[if code == 0 { "no bug within bounds" } else { "assertion failed" }]);
     }
 }
+
+#[test]
+fn deadlocks_are_asked_about_unless_they_are_no_bugs() {
+    let folder = folder("translate-deadlock");
+    let path = folder.join("waits.fab").display().to_string();
+    std::fs::write(&path, "sync var x: bool;\nprocess p[1] { if * { await x; } }\n").expect("a file can be written");
+    for (options, code) in [([].as_slice(), 1), (&["--no-deadlock"], 0)] {
+        for bound in [["--rounds", "2"].as_slice(), &["--delays", "1"]] {
+            let output = fabius(&[&["translate", path.as_str()], bound, options].concat());
+            expect(&output, 0, &["proc "]);
+            let printed = folder.join("sequential.fab").display().to_string();
+            std::fs::write(&printed, &output.stdout).expect("a file can be written");
+            expect(&fabius(&["verify", &printed, "--rounds", "1"]), code, &[]);
+        }
+    }
+    expect(&fabius(&["translate", &path, "--to", "explicit", "--no-deadlock"]), 2, &["only `--to sequential`"]);
+}

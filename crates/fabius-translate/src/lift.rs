@@ -123,8 +123,10 @@ pub fn lift(events: &[Event], nesting: Nesting) -> Result<Happened, LiftError> {
                 } else {
                     let is_thread = operand == 1;
                     let line = if is_thread { &mut spawned } else { &mut posted };
+                    if nesting == Nesting::Inside && !is_thread && line.len() > 1 {
+                        return wrong("a task that was posted does not run at once");
+                    }
                     match nesting {
-                        Nesting::Inside if !is_thread => line.pop_back(),
                         Nesting::Inside | Nesting::Queue => line.pop_front(),
                         Nesting::InTime => {
                             let first = (0..line.len()).min_by_key(|n| line[*n].0);
@@ -251,5 +253,47 @@ fn choices(what: What) -> Vec<u32> {
         What::Choice(choice) => vec![choice],
         What::Wide(choice) => parts_of_wide(choice).to_vec(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(at: i128, what: i64, operand: i64) -> Event {
+        let at = (![code::BEGIN, code::END].contains(&what)).then_some(at);
+        Event { at, values: [what.into(), operand.into()] }
+    }
+
+    #[test]
+    fn tasks_are_numbered_by_the_time_at_which_they_were_posted() {
+        // The first task posts one, which runs later, and then another one, which runs before it.
+        let events = [
+            event(0, code::START, 0),
+            event(0, code::BEGIN, 2),
+            event(1, code::STEP, 0),
+            event(2, code::POST, -1),
+            event(0, code::BEGIN, 0),
+            event(5, code::STEP, 0),
+            event(0, code::END, 0),
+            event(3, code::POST, -1),
+            event(0, code::BEGIN, 0),
+            event(4, code::STEP, 0),
+            event(0, code::END, 0),
+            event(0, code::END, 0),
+        ];
+        let turns =
+            |nesting| lift(&events, nesting).map(|h| h.schedule.iter().map(|turn| turn.task).collect::<Vec<_>>());
+        assert_eq!(turns(Nesting::Inside), Ok(vec![0, 2, 1]));
+    }
+
+    #[test]
+    fn a_task_that_waits_for_another_one_that_was_posted_behind_it_makes_no_sense() {
+        let posts =
+            [event(0, code::START, 0), event(0, code::BEGIN, 2), event(1, code::POST, -1), event(2, code::POST, -1)];
+        let begins = [event(0, code::BEGIN, 0)];
+        let events = [posts.as_slice(), &begins].concat();
+        assert!(lift(&events, Nesting::Inside).is_err());
+        assert!(lift(&events, Nesting::Queue).is_ok());
     }
 }

@@ -6,6 +6,8 @@
 
 mod counted;
 mod recursion;
+#[cfg(test)]
+mod tests;
 mod valuations;
 mod ways;
 

@@ -97,8 +97,8 @@ pub enum Form {
     SharedMemory,
     /// There is one task buffer, and no `yield`.
     YieldFree,
-    /// There are no tasks.
-    Sequential,
+    /// There are no tasks; whether deadlocks are looked for is written into it.
+    Sequential(Deadlocks),
     /// A program of threads for SPIN, whole.
     Promela,
     /// The program itself.
@@ -145,11 +145,13 @@ fn text_in(program: &Program, what: Sequentialization, form: Form, caps: Caps) -
             let one_buffer = source().and_then(|e| single_buffer(e, zields));
             one_buffer.and_then(|p| yield_free(&p, yields)).map(|p| p.into_program())
         }
-        Form::Sequential | Form::Promela | Form::Fab => match what {
+        Form::Promela | Form::Fab => unreachable!("these keep the program"),
+        Form::Sequential(deadlocks) => match what {
             Sequentialization::AnyThreads(k) => {
                 parameterized(program, off, caps, Deadlocks::Ignored).map(|p| lazy(&p, k))
             }
-            _ => needed(program, what, off, caps, true).and_then(|e| sequential(e, what, Deadlocks::AreBugs)),
+            _ => needed(program, what, off, caps, deadlocks == Deadlocks::AreBugs)
+                .and_then(|e| sequential(e, what, deadlocks)),
         }
         .map(|t| t.program),
     };

@@ -19,7 +19,7 @@ pub use fabius_smt::most_of_available;
 use fabius_smt::{Embedded, Limits, Watch};
 use fabius_trace::{Bounds, ProgramId, Reason, Span, Verdict};
 use fabius_translate::explicit::Trace;
-pub use fabius_translate::linear_interface::is_parameterized;
+pub use fabius_translate::linear_interface::{Deadlocks, is_parameterized};
 use fabius_translate::linear_interface::{eager::eager, parameterized};
 pub use fabius_translate::{Caps, Sliced};
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use fabius_trace::{Bound, Points, Reason, Verdict};
 use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
-use fabius_verify::prove::{Budget, Caps, Form, ProofError, Sequentialization, text_of};
+use fabius_verify::prove::{Budget, Caps, Deadlocks, Form, ProofError, Sequentialization, text_of};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
@@ -367,7 +367,8 @@ fn translated(source: &str) {
     let program = fabius_lang::compile(source, &Default::default()).expect("it was just checked");
     let [stop, stopped] = [false, true].map(|set| Arc::new(AtomicBool::new(set)));
     let none = Budget { time: None, memory: None, stop: &stop };
-    let text = |budget| text_of(&program, Sequentialization::Rounds(2), Form::Sequential, Caps::default(), budget);
+    let form = Form::Sequential(Deadlocks::AreBugs);
+    let text = |budget| text_of(&program, Sequentialization::Rounds(2), form, Caps::default(), budget);
     for (reason, budget) in [
         (Reason::Time, Budget { time: Some(Duration::ZERO), ..none }),
         (Reason::Memory, Budget { memory: Some(1 << 10), ..none }),

@@ -136,6 +136,9 @@ pub struct TranslateArgs {
     pub to: FormArg,
     #[command(flatten)]
     pub sequential: SequentialArgs,
+    /// Do not ask about deadlocks in what is written with `--to sequential`
+    #[arg(long, help_heading = "What is a bug")]
+    pub no_deadlock: bool,
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

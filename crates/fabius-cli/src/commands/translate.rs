@@ -7,7 +7,7 @@ use crate::sequential::sequentialization;
 use crate::{files, stop};
 use clap::ValueEnum;
 use fabius_lang::Choices;
-use fabius_verify::prove::{Budget, Caps, Form, ProofError, text_of};
+use fabius_verify::prove::{Budget, Caps, Deadlocks, Form, ProofError, text_of};
 use std::time::Instant;
 
 /// Runs the command; returns the exit code.
@@ -26,7 +26,8 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         FormArg::SingleBuffer => Form::SingleBuffer,
         FormArg::SharedMemory => Form::SharedMemory,
         FormArg::YieldFree => Form::YieldFree,
-        FormArg::Sequential => Form::Sequential,
+        FormArg::Sequential if args.no_deadlock => Form::Sequential(Deadlocks::Ignored),
+        FormArg::Sequential => Form::Sequential(Deadlocks::AreBugs),
         FormArg::Promela => Form::Promela,
         FormArg::Fab => Form::Fab,
     };
@@ -35,6 +36,9 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
         let kept = args.to.to_possible_value().map_or(String::new(), |value| value.get_name().to_string());
         return Err(usage(format!("`--to {kept}` keeps all schedules of the program: a bound on them is of no use"))
             .help("leave out the bound, or ask for `--to sequential`"));
+    }
+    if args.no_deadlock && !matches!(form, Form::Sequential(_)) {
+        return Err(usage("only `--to sequential` asks about deadlocks").help("leave out `--no-deadlock`"));
     }
     let what = sequentialization(&args.sequential, program)?;
     let SequentialArgs { tasks, objects, .. } = args.sequential;
