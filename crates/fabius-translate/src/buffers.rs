@@ -12,18 +12,20 @@
 //!    failure in round i is seen with i rounds, although the other buffers have not finished.
 //! 3. A variable that only one thread uses, or of which every buffer has its own, has no copies.
 //! 4. Any number of rounds is passed over in one choice instead of a loop.
+//! 5. Deadlocks are another question: then all buffers come to their ends, or wait for ever, and nothing fails.
 
 use crate::beginnings::{Beginnings, beginnings};
 use crate::build::*;
 use crate::rounds::{arguments, one_of};
 use crate::vectors::{Moved, Vectors, pass, vectors_that};
-use crate::{Explicit, Prioritized};
+use crate::waiting::{Waiting, waiting};
+use crate::{Explicit, Prioritized, Unsupported};
 use fabius_lang::program::*;
 use std::collections::BTreeSet;
 
 /// The executions with at most `rounds` rounds over the buffers.
 pub fn buffers(source: &Explicit, rounds: u32) -> Prioritized {
-    beginning(source, rounds, None)
+    beginning(source, rounds, None, None)
 }
 
 /// The same, and perhaps no executions in which nothing fails.
@@ -31,10 +33,20 @@ pub fn failing(source: &Explicit, rounds: u32) -> Prioritized {
     let mut source = source.clone();
     crate::stuck::forget(&mut source.program);
     let begin = beginnings(&source, rounds);
-    beginning(&source, rounds, begin.as_ref())
+    beginning(&source, rounds, begin.as_ref(), None)
 }
 
-fn beginning(source: &Explicit, rounds: u32, begin: Option<&Beginnings>) -> Prioritized {
+/// The executions in which all that have not finished wait for ever, as failures; of a program with a trace. `None` if none waits,
+/// or that is not said of this program.
+///
+/// # Errors
+/// A procedure that runs at more than one level.
+pub fn stuck(source: &Explicit, rounds: u32) -> Result<Option<Prioritized>, Unsupported> {
+    let waiting = waiting(source)?;
+    Ok(waiting.map(|(source, waiting)| beginning(&source, rounds, None, Some(&waiting))))
+}
+
+fn beginning(source: &Explicit, rounds: u32, begin: Option<&Beginnings>, waiting: Option<&Waiting>) -> Prioritized {
     let mut program = source.program.clone();
     crate::stuck::forget(&mut program);
     let last = i64::from(rounds) - 1;
@@ -44,7 +56,7 @@ fn beginning(source: &Explicit, rounds: u32, begin: Option<&Beginnings>) -> Prio
     let mut shared: BTreeSet<GlobalId> = crate::explicit::shared(source).into_iter().collect();
     // Every buffer stops for itself.
     shared.remove(&source.stop);
-    let Vectors { guesses, confirmed, starts } = vectors_that(&mut program, &shared, rounds, begin);
+    let Vectors { mut guesses, confirmed, starts } = vectors_that(&mut program, &shared, rounds, begin);
     let dropped = new_global(&mut program, "a_buffer_is_dropped", Type::Bool);
     let drop = vec![set(&stop, boolean(true)), set(&dropped, boolean(true))];
     let spawned = Spawned::new(&mut program, source, &round);
@@ -64,10 +76,18 @@ fn beginning(source: &Explicit, rounds: u32, begin: Option<&Beginnings>) -> Prio
         program.procs[id].locals = locals;
     }
     let first_round = new_global(&mut program, "first_round", Type::Range(0, last + 1));
-    start(&mut program, source, &round, &first_round, &spawned, &drop);
+    start(&mut program, source, &round, &first_round, &spawned, (&drop, waiting));
     program.levels.insert(0, "START".into());
     let mut after = confirmed;
-    after.push(assume(or(not(read(&dropped)), read(&global(&program, source.failed)))));
+    let failed = global(&program, source.failed);
+    match waiting {
+        None => after.push(assume(or(not(read(&dropped)), read(&failed)))),
+        Some(Waiting { stuck, .. }) => {
+            stuck.guess(&program, &mut guesses);
+            let is_deadlock = stuck.is_deadlock(&|g| element(global(&program, g), number(last)));
+            after.extend([assume(not(or(read(&dropped), read(&failed)))), set(&failed, is_deadlock)]);
+        }
+    }
     let own = starts.iter().chain([&dropped, &first_round]).chain(spawned.variables()).map(id_of);
     let mut limits = source.limits.clone();
     let limit = source.caps.words_of_tasks();
@@ -93,7 +113,7 @@ fn start(
     round: &Place,
     first_round: &Place,
     spawned: &Spawned,
-    drop: &Block,
+    (drop, waiting): (&Block, Option<&Waiting>),
 ) {
     let main = program.init.expect("an explicit program begins with `init`");
     let Type::Range(_, last) = round.ty else { unreachable!("rounds are counted") };
@@ -103,7 +123,13 @@ fn start(
     let mut body = vec![stmt(StmtKind::Post(None, Some(1), main, Vec::new()))];
     // Nothing starts if `init` has stopped.
     let in_time = vec![set(first_round, read(round))];
-    program.procs[main].body.push(either(read(&stop), vec![set(first_round, never.clone())], in_time));
+    let (mut stops, mut drop) = (read(&stop), drop.clone());
+    if let Some(Waiting { gone, .. }) = waiting {
+        stops = or(stops, read(gone));
+        // What never begins is not dropped.
+        drop = vec![when(le(read(first_round), number(last)), drop)];
+    }
+    program.procs[main].body.push(either(stops, vec![set(first_round, never.clone())], in_time));
     // Those that `init` makes come before those that start when it has finished.
     body.extend(spawned.run(program, &stop, round, Made::ByInit));
     for (n, start) in source.starts.iter().enumerate() {

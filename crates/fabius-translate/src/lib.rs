@@ -25,6 +25,7 @@ mod stuck;
 mod switches;
 pub mod synce;
 mod vectors;
+mod waiting;
 mod whole;
 pub mod yields;
 

@@ -1,12 +1,12 @@
 //! Verification by bounded model checking: data of any kind, loops and calls as far as the plan says.
 
 use crate::bounds::{beyond_64_bits, cut_by, no_deadlocks, proof_bounds, solver};
-use crate::forms::{asking_for_more, translate};
+use crate::forms::{asking_for_more, asking_who_waits, translate};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use crate::witness::confirm_witness;
 use crate::work::{Work, cut_off, follow};
 use fabius_lang::program::Program;
-use fabius_sequential::bmc::Outcome;
+use fabius_sequential::bmc::{CutOff, Outcome};
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Verdict};
 use fabius_translate::explicit::Trace;
@@ -25,24 +25,62 @@ pub fn attempt(
     let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
-    bounds.limits.extend(no_deadlocks(program, plan));
     Ok(match outcome {
         Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, &translated, &witness))?,
         Outcome::Unknown => {
             bounds.completed = None;
+            bounds.limits.extend(no_deadlocks(program, plan));
             Verdict::Unknown { reason: cut_by(work.limits), bounds }
         }
         Outcome::Safe { within_64_bits: true, .. } => {
             bounds.completed = None;
+            bounds.limits.extend(no_deadlocks(program, plan));
             Verdict::Unknown { reason: beyond_64_bits(), bounds }
         }
-        Outcome::Safe { cuts, .. } => {
+        Outcome::Safe { mut cuts, .. } => {
             if cuts.is_empty() && are_enough(program, plan, work)? {
                 return Ok(Verdict::Verified);
             }
+            match who_waits(program, id, plan, work)? {
+                Waits::ForEver(verdict) => return Ok(verdict),
+                Waits::Nobody(more) => cuts.extend(more),
+                Waits::NotKnown => bounds.limits.extend(no_deadlocks(program, plan)),
+            }
+            cuts.sort_unstable();
+            cuts.dedup_by_key(|cut| cut.span);
             cut_off(plan, cuts.iter(), program, &mut bounds.limits, work);
             Verdict::NoBugWithinBounds { bounds }
         }
+    })
+}
+
+/// What is known of deadlocks besides.
+enum Waits {
+    ForEver(Verdict),
+    /// As far as loops and calls were followed, but for these.
+    Nobody(Vec<CutOff>),
+    NotKnown,
+}
+
+/// So long is looked for deadlocks of task buffers, besides four times as long as it took to look at assertions.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Looks for deadlocks of task buffers, which are another question than assertions.
+fn who_waits(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut Work<'_>) -> Result<Waits, ProofError> {
+    if !plan.deadlock {
+        return Ok(Waits::NotKnown);
+    }
+    let Some(translated) = asking_who_waits(program, plan)? else { return Ok(Waits::NotKnown) };
+    let patience = Instant::now() + PATIENCE + 4 * (work.statistics.encoding + work.statistics.solving);
+    let deadline = work.limits.deadline.map_or(patience, |deadline| deadline.min(patience));
+    let limits = Limits { deadline: Some(deadline), stop: work.limits.stop };
+    Ok(match follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)? {
+        Outcome::Bug(witness) => {
+            let what = plan.sequentialization;
+            Waits::ForEver(work.replay(|| confirm_witness(program, id, what, &translated, &witness))?)
+        }
+        Outcome::Safe { cuts, within_64_bits: false } => Waits::Nobody(cuts),
+        Outcome::Safe { .. } | Outcome::Unknown => Waits::NotKnown,
     })
 }
 

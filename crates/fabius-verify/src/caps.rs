@@ -16,12 +16,14 @@ use fabius_trace::{Bound, Points, ProgramId, Reason, Span, Verdict};
 /// Says what the answer leaves out: no cap that nothing exceeds; and nothing is known if a default cut something off, or if
 /// there is nothing to be known.
 pub(crate) fn tell(program: &Program, id: &ProgramId, plan: &ProofPlan, limits: &Limits<'_>, proof: &mut Proof) {
-    let is_vacuous = || vacuous::is_surely_vacuous(program, limits.deadline, limits.stop);
+    let vacuous = || vacuous::surely(program, limits.deadline, limits.stop);
     let bounds = match &mut proof.report.verdict {
         Verdict::NoBugWithinBounds { bounds } => bounds,
-        Verdict::Verified if is_vacuous() => {
-            let bounds = proof_bounds(plan.sequentialization, id);
-            proof.report.verdict = Verdict::Unknown { reason: vacuous::reason(), bounds };
+        Verdict::Verified => {
+            if let Some(reason) = vacuous() {
+                let bounds = proof_bounds(plan.sequentialization, id);
+                proof.report.verdict = Verdict::Unknown { reason, bounds };
+            }
             return;
         }
         _ => return,
@@ -43,8 +45,8 @@ pub(crate) fn tell(program: &Program, id: &ProgramId, plan: &ProofPlan, limits: 
             cut.push(words);
         }
     }
-    let reason = if is_vacuous() {
-        vacuous::reason()
+    let reason = if let Some(reason) = vacuous() {
+        reason
     } else if !cut.is_empty() {
         Reason::Program { message: cut.join("; ") }
     } else {

@@ -2,7 +2,7 @@
 
 use crate::in_time::{Budget, within_what_is_left};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
-use fabius_lang::program::{Expr, ExprKind, Formula, Program, Type, Value};
+use fabius_lang::program::{Expr, ExprKind, Formula, Interleave, Program, Type, Value};
 use fabius_lang::walk;
 use fabius_sequential::export::promela::{Refused, Sizes, promela};
 use fabius_trace::Span;
@@ -75,6 +75,27 @@ fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated,
     relay(&mut source.program)?;
     let failing = fabius_translate::buffers::failing(&source, zields);
     fabius_translate::levels::levels(&yield_free(&failing, yields)?)
+}
+
+/// Asks of rounds over task buffers whether all that have not finished wait for ever. `None` if none waits, or that is not asked of
+/// this program.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn asking_who_waits(program: &Program, plan: &ProofPlan) -> Result<Option<Translated>, ProofError> {
+    let Sequentialization::Buffers { zields, yields } = plan.sequentialization else { return Ok(None) };
+    // Where no access is a point, who begins to wait and who stands in front of a wait are told apart by no event.
+    if program.interleave == Interleave::Explicit && !program.has_single_buffer() {
+        return Ok(None);
+    }
+    let stuck = || {
+        let mut source = explicit(program, Trace::On, Switches::Everywhere, plan.caps())?;
+        source.slice();
+        relay(&mut source.program)?;
+        let Some(stuck) = fabius_translate::buffers::stuck(&source, zields)? else { return Ok(None) };
+        fabius_translate::levels::levels(&yield_free(&stuck, yields)?).map(Some)
+    };
+    stuck().map_err(ProofError::Unsupported)
 }
 
 fn yield_free(one_buffer: &Prioritized, yields: u32) -> Result<Prioritized, Unsupported> {

@@ -1,7 +1,7 @@
 //! Whether an answer says anything: if all executions are dropped, whatever is asserted holds.
 
-use crate::Plan;
 use crate::dead_ends::{ends, stops_every_thread, with_assertions_at_ends, with_assumptions};
+use crate::{Plan, with_instances};
 use fabius_explore::complete::some_execution;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_lang::program::{Block, ExprKind, Guard, Program, StmtKind, Value};
@@ -15,6 +15,15 @@ pub fn reason() -> Reason {
     let message = "no execution completes: each is dropped by an `assume` that fails or a choice of nothing, \
                    or does not leave a loop without scheduling points";
     Reason::Vacuous { message: message.into() }
+}
+
+/// The reason where any number of threads is asked about.
+fn reason_of_few() -> Reason {
+    let message = format!(
+        "no execution of up to {FEW_THREADS} threads of each process completes: each is dropped by an `assume` that fails or \
+         a choice of nothing, or does not leave a loop without scheduling points"
+    );
+    Reason::Vacuous { message }
 }
 
 /// The reason where executions go on for ever, and each leaves out a thread.
@@ -124,24 +133,58 @@ const FEW_BYTES: u64 = 32 << 20;
 /// Outcomes of steps that are looked at then: what is guessed at the beginning may have more than anybody waits for.
 const FEW_OUTCOMES: u64 = 200_000;
 
-/// Whether no execution of a program is known to complete, with little effort. The loops that a step does not leave are dead
-/// ends like assumptions that never hold.
+/// Whether no execution of a program is known to complete, with little effort.
 pub fn is_surely_vacuous(program: &Program, deadline: Option<Instant>, stop: &AtomicBool) -> bool {
+    surely(program, deadline, stop).is_some()
+}
+
+/// The reason, if no execution of a program is known to complete, with little effort. The loops that a step does not leave are
+/// dead ends like assumptions that never hold.
+pub fn surely(program: &Program, deadline: Option<Instant>, stop: &AtomicBool) -> Option<Reason> {
     let marked = with_assumptions(program.clone());
     if !may_drop(&marked) {
-        return false;
+        return None;
     }
-    if program.processes.iter().any(|p| p.count.is_none()) {
-        return stops_every_thread(&marked);
+    let none = |program: &Program| none_completes(program, deadline, stop);
+    if program.processes.iter().all(|p| p.count.is_some()) {
+        return none(&marked).then(reason);
     }
+    if stops_every_thread(&marked) {
+        return Some(reason());
+    }
+    with_few_threads(&marked).all(|few| none(&few)).then(reason_of_few)
+}
+
+fn none_completes(marked: &Program, deadline: Option<Instant>, stop: &AtomicBool) -> bool {
     let memory = Some(FEW_BYTES);
     let executions = Some(FEW_OUTCOMES);
     let options = Options { bound: Bound::None, memory, executions, deadline, ..Options::default() };
     let monitor = Monitor { stop, progress: &|_| {} };
     let limits = StepLimits { deadline, memory, stop: Some(stop) };
-    let marked = with_assertions_at_ends(&marked).unwrap_or(marked);
-    let engine = Machine::new(&marked, Points::All).within(limits);
+    let asserting = with_assertions_at_ends(marked);
+    let marked = asserting.as_ref().unwrap_or(marked);
+    let engine = Machine::new(marked, Points::All).within(limits);
     some_execution(&engine, &options, &monitor, &|state| engine.is_dropped(state)) == Ok(false)
+}
+
+/// So many threads of each process of any number are tried. An execution that needs more is not found.
+const FEW_THREADS: u32 = 4;
+
+/// The program with few threads of its processes of any number: of all of them, and of each one alone, because others may be
+/// what drops executions; and with none, where other processes are declared.
+fn with_few_threads(program: &Program) -> impl Iterator<Item = Program> {
+    let any: Vec<&String> = program.processes.iter().filter(|p| p.count.is_none()).map(|p| &p.name).collect();
+    let alone = any.iter().map(|name| vec![*name]).filter(|_| any.len() > 1);
+    let chosen: Vec<Vec<&String>> = std::iter::once(any.clone()).chain(alone).collect();
+    let least = u32::from(any.len() == program.processes.len());
+    (least..=FEW_THREADS).flat_map(move |count| {
+        let of = |chosen: &Vec<&String>| {
+            let count = |name: &&String| ((*name).clone(), if chosen.contains(name) { count } else { 0 });
+            any.iter().map(count).collect::<Vec<_>>()
+        };
+        let of_each: Vec<Vec<(String, u32)>> = chosen.iter().map(of).collect();
+        of_each.into_iter().filter_map(move |counts| with_instances(program.clone(), &counts).ok())
+    })
 }
 
 #[cfg(test)]

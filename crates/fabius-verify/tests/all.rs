@@ -27,6 +27,7 @@ mod reduction;
 mod reductions;
 mod symmetry;
 mod sync_points;
+mod task_deadlocks;
 mod translations;
 mod vacuous;
 mod waiting;

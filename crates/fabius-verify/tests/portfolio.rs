@@ -206,6 +206,16 @@ fn an_answer_about_nothing_is_final() {
     assert!(all.report.verdict.is_vacuous(), "{all:?}");
 }
 
+/// Walks at random would go on for ever, and come to what exploration has given up at.
+#[test]
+fn it_ends_where_nobody_knows() {
+    let source = "var x: 0..1;\nprocess a[1] { var l: 0..1 = 0; x = 1; while l == 0 { skip; } }\nprocess b[1] { assert x == 0; }\n";
+    let all = decided(source, &ask(None)).expect("it fits");
+    assert_ne!(all.report.verdict, Verdict::Verified);
+    assert!(has_bug(&all.report.verdict) != Some(true), "{:?}", all.report.verdict);
+    assert!(all.told.iter().any(|t| t.member == Member::RandomWalks), "{all:?}");
+}
+
 #[test]
 fn limits_hold_for_all_together() {
     // More states than can be explored, and rounds without end.

@@ -1,7 +1,10 @@
 //! An answer about no execution is none.
 
 use fabius_trace::{Bound, Points, Reason, SchedulerKind, Verdict};
+use fabius_verify::portfolio::{Ask, decide};
+use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
 use fabius_verify::{Plan, Strategy, check, program_id};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 fn said(source: &str, plan: &Plan) -> Verdict {
@@ -62,6 +65,64 @@ fn one_execution_that_ends_or_goes_on_for_ever_is_enough() {
             let verdict = said(source, &plan);
             assert!(!verdict.is_vacuous(), "{plan:?}\n{source}\n{verdict:?}");
         }
+    }
+}
+
+/// Of any number of threads, in so many rounds.
+fn of_rounds(rounds: u32) -> ProofPlan {
+    ProofPlan {
+        sequentialization: Sequentialization::AnyThreads(rounds),
+        engine: Engine::Automatic,
+        unwind: None,
+        recursion: None,
+        tasks: None,
+        objects: None,
+        incremental: false,
+        deadlock: false,
+        properties: true,
+        solver: SolverChoice::Embedded,
+        time: None,
+        memory: None,
+    }
+}
+
+fn proved(source: &str, plan: &ProofPlan) -> Verdict {
+    let program = fabius_lang::compile(source, &Default::default()).unwrap_or_else(|d| panic!("{d:?}\n{source}"));
+    let (id, stop) = (program_id("vacuous.fab", source, &[], &[]), Arc::new(AtomicBool::new(false)));
+    prove(&program, &id, plan, &stop, &|_| {}).unwrap_or_else(|e| panic!("{e:?}\n{source}")).report.verdict
+}
+
+#[test]
+fn any_number_of_threads_of_which_none_completes_is_not_verified() {
+    for source in [
+        "var x: 0..1; process p[*] { x = 1; assume x == 0; assert false; }",
+        "var x: 0..1; process p[*] { x = 1; assume x == 0; } process q[*] { x = 1; assume x == 0; assert false; }",
+    ] {
+        for plan in [of_rounds(1), ProofPlan { incremental: true, ..of_rounds(8) }] {
+            let verdict = proved(source, &plan);
+            assert!(verdict.is_vacuous(), "{source}\n{verdict:?}");
+        }
+        let program = fabius_lang::compile(source, &Default::default()).expect("it is a program");
+        let id = program_id("vacuous.fab", source, &[], &[]);
+        let all = decide(&program, &id, &Ask::default(), &AtomicBool::new(false), &mut |_, _| {}).expect("it fits");
+        assert!(all.report.verdict.is_vacuous(), "{source}\n{:?}", all.report.verdict);
+    }
+}
+
+#[test]
+fn any_number_of_threads_of_which_some_complete_is_no_answer_about_nothing() {
+    for source in [
+        // Of one kind none completes.
+        "var x: 0..1; process p[*] { x = 1; assume x == 0; } process q[*] { let seen = x; }",
+        // There may be none of them.
+        "var x: 0..1; process p[*] { x = 1; assume x == 0; assert false; } process b[1] { let seen = x; }",
+        // It takes three.
+        "var n: 0..4; process p[*] { atomic { assume n < 4; n += 1; } assume n > 2; }",
+        // Whoever waits for ever is not dropped.
+        "var n: 0..9; process p[*] { atomic { assume n < 9; n += 1; } await n == 9; }",
+    ] {
+        let verdict = proved(source, &of_rounds(1));
+        assert!(matches!(verdict, Verdict::NoBugWithinBounds { .. }), "{source}\n{verdict:?}");
     }
 }
 

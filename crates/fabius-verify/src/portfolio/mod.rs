@@ -157,6 +157,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The same where the number of threads is given: then the others can know.
 const PATIENCE_WITH_NUMBER: Duration = Duration::from_secs(10);
 
+/// How long walks at random go on once nobody else is left, besides as long as it took until then: what they meet may be what the
+/// others gave up at.
+const ALONE: Duration = Duration::from_secs(2);
+
 /// How often limits are looked at.
 const OFTEN: Duration = Duration::from_millis(10);
 
@@ -215,6 +219,8 @@ struct Race {
     winner: Option<Member>,
     /// When an answer is taken that leaves something out.
     settled: Option<(Instant, Member)>,
+    /// When walks at random end that nobody else is left beside.
+    alone: Option<Instant>,
     /// What stopped all of them before there was an answer.
     cut: Option<Reason>,
     sender: Sender<Message>,
@@ -265,6 +271,7 @@ impl Race {
             runners,
             winner: None,
             settled: None,
+            alone: None,
             cut: None,
             sender,
             receiver,
@@ -286,7 +293,7 @@ impl Race {
                     false => self.deadline.filter(|d| now >= *d).map(|_| Reason::Time),
                 };
             }
-            if is_over || self.cut.is_some() || self.winner.is_some() {
+            if is_over || self.cut.is_some() || self.winner.is_some() || self.walks_are_over(now) {
                 return Ok(());
             }
             self.start()?;
@@ -296,6 +303,15 @@ impl Race {
                 Err(_) => {}
             }
         }
+    }
+
+    /// Whether walks at random have gone on for long enough after all others have given up.
+    fn walks_are_over(&mut self, now: Instant) -> bool {
+        let walks = |r: &Runner| r.member == Member::RandomWalks && r.has_begun;
+        if self.runners.len() < 2 || !self.runners.iter().all(|r| walks(r) || r.outcome.is_some()) {
+            return false;
+        }
+        now >= *self.alone.get_or_insert(now + ALONE + self.began.elapsed())
     }
 
     /// Starts whose time has come; and if all others have ended, the next.
