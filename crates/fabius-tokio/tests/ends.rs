@@ -273,6 +273,31 @@ fn a_message_to_all_goes_after_who_has_sent_and_who_has_copied_it() {
     }
 }
 
+/// A message that looks when it is copied, and no more.
+struct Copied(Arc<Shared<()>>);
+
+impl Clone for Copied {
+    fn clone(&self) -> Copied {
+        self.0.read();
+        Copied(self.0.clone())
+    }
+}
+
+#[test]
+fn the_only_receiver_copies_a_message_as_well() {
+    let report = crate::common::explore(|| async move {
+        let (sender, mut only) = broadcast::channel(1);
+        let task = task::spawn(async move {
+            let shared = Shared::new(());
+            assert!(sender.send(Copied(shared.clone())).is_ok());
+            shared.write();
+        });
+        drop(only.recv().await);
+        task.await.unwrap();
+    });
+    assert_eq!(report.trace().map(|trace| trace.kind), Some(fabius::BugKind::DataRace), "{report}");
+}
+
 #[test]
 fn the_value_of_a_watch_goes_after_who_has_used_an_end() {
     crate::common::holds(|| async {

@@ -77,7 +77,12 @@ fn who_waits(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut Wor
     Ok(match follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)? {
         Outcome::Bug(witness) => {
             let what = plan.sequentialization;
-            Waits::ForEver(work.replay(|| confirm_witness(program, id, what, &translated, &witness))?)
+            match work.replay(|| confirm_witness(program, id, what, &translated, &witness)) {
+                // The translation lets the first task of a buffer be stuck at a wait that it has passed when it began: no execution,
+                // and what else waits is not known.
+                Err(ProofError::Internal(_)) => Waits::NotKnown,
+                verdict => Waits::ForEver(verdict?),
+            }
         }
         Outcome::Safe { cuts, within_64_bits: false } => Waits::Nobody(cuts),
         Outcome::Safe { .. } | Outcome::Unknown => Waits::NotKnown,

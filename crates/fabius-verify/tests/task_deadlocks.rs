@@ -160,6 +160,8 @@ fn what_is_not_looked_for_is_said() {
     for source in [
         "var x: bool; buffer p fifo { x = true; } process q[1] { await x; }",
         "interleave explicit; var x: bool; buffer p { await x; } buffer q { x = true; }",
+        // The buffer begins before the other thread, so that it has not waited.
+        "var x: bool; buffer p { await !x; } process q[1] { x = true; }",
         "thread var t: 0..1; var x: bool; proc w() { t = 1; } buffer p { post w(); await t == 0; } process q[1] { x = true; }",
     ] {
         match proved(source, 2, 2) {

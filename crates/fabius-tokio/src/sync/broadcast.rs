@@ -44,18 +44,14 @@ impl<T> Message<T> {
         drop(Arc::into_inner(this).map(|message| message.into_value(order)));
     }
 
-    /// The value for a receiver: the last one gets it itself, which nobody can tell.
+    /// The value for a receiver: each gets a clone, as in tokio.
     fn receive(this: Arc<Message<T>>, order: &Order) -> T
     where
         T: Clone,
     {
-        let message = match Arc::try_unwrap(this) {
-            Ok(mine) => return mine.into_value(order),
-            Err(message) => message,
-        };
-        let value = message.value.clone();
-        message.copied.lock().unwrap_or_else(PoisonError::into_inner).push(order.leaves());
-        Message::give_up(message, order);
+        let value = this.value.clone();
+        this.copied.lock().unwrap_or_else(PoisonError::into_inner).push(order.leaves());
+        Message::give_up(this, order);
         value
     }
 }
