@@ -1,14 +1,15 @@
 //! Condition variables.
 
 use crate::MutexGuard;
-use fabius::extend::{self, Resource, State};
+use fabius::extend::{self, Left, Resource, State};
 use fabius::time::Instant;
 use lock_api::RawMutex as _;
 use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
-/// As in parking_lot; `notify_one` may wake any of the threads that wait. It orders nothing: the lock does.
+/// As in parking_lot; `notify_one` may wake any of the threads that wait. Who is woken comes after who has done that, because nobody
+/// is for no reason; notifications do not order one another.
 pub struct Condvar {
     inside: Resource<Waiters>,
     outside: parking_lot::Condvar,
@@ -19,7 +20,8 @@ pub struct Condvar {
 struct Waiters {
     /// Threads that nobody has woken.
     waiting: Vec<usize>,
-    woken: Vec<usize>,
+    /// And those that somebody has.
+    woken: Vec<(usize, Left)>,
     /// The address of the lock of those that nobody has woken.
     lock: usize,
 }
@@ -56,7 +58,7 @@ impl Condvar {
             let count = waiters.waiting.len();
             if count > 0 {
                 let chosen = extend::choose(count);
-                waiters.woken.push(waiters.waiting.remove(chosen));
+                waiters.woken.push((waiters.waiting.remove(chosen), self.inside.leaves()));
             }
             count > 0
         };
@@ -71,8 +73,10 @@ impl Condvar {
             return self.outside.notify_all();
         }
         let wake = |waiters: &mut Waiters| {
-            let count = waiters.waiting.len();
-            waiters.woken.append(&mut waiters.waiting);
+            let left = self.inside.leaves();
+            let woken = waiters.waiting.drain(..).map(|waiter| (waiter, left));
+            let count = woken.len();
+            waiters.woken.extend(woken);
             count
         };
         self.inside.change("notify_all", Location::caller(), wake).unwrap_or(0)
@@ -107,12 +111,11 @@ impl Condvar {
         // SAFETY: the guard has the lock.
         unsafe { raw.unlock() };
         let _relock = Relock(raw);
-        let is_woken = |waiters: &Waiters| waiters.woken.contains(&me);
+        let is_woken = |waiters: &Waiters| waiters.woken.iter().any(|(waiter, _)| *waiter == me);
         let leave = |waiters: &mut Waiters| {
-            let woken = waiters.woken.contains(&me);
             waiters.waiting.retain(|waiter| *waiter != me);
-            waiters.woken.retain(|waiter| *waiter != me);
-            woken
+            let woken = waiters.woken.iter().position(|(waiter, _)| *waiter == me);
+            woken.map(|woken| self.inside.takes(waiters.woken.swap_remove(woken).1)).is_some()
         };
         let woken = self.inside.when("wake", at, is_woken, until, leave);
         !woken.unwrap_or_else(|| self.inside.change("time is up", at, leave).unwrap_or(false))

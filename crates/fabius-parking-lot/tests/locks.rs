@@ -208,7 +208,7 @@ fn who_gives_up_waiting_for_a_lock_comes_after_nobody() {
 }
 
 #[test]
-fn notifications_order_nothing_and_calls_only_when_they_are_over() {
+fn notifications_do_not_order_one_another_and_calls_only_when_they_are_over() {
     let notifies = |condvar: &Condvar| assert!(!condvar.notify_one());
     assert!(!orders(Condvar::new, notifies, notifies));
     assert!(!orders(Condvar::new, |condvar| assert_eq!(condvar.notify_all(), 0), notifies));
@@ -224,6 +224,31 @@ fn notifications_order_nothing_and_calls_only_when_they_are_over() {
         once
     };
     assert!(!orders(done, calls, calls) && !orders(done, is_done, calls) && !orders(done, calls, is_done));
+}
+
+#[test]
+fn who_is_woken_comes_after_who_has_done_that_and_who_gives_up_waiting_after_nobody() {
+    let notifies: [fn(&Condvar); 2] = [|condvar| _ = condvar.notify_one(), |condvar| _ = condvar.notify_all()];
+    for notify in notifies {
+        for gives_up in [false, true] {
+            let report = explore(|| {
+                let shared = Arc::new((Mutex::new(()), Condvar::new(), Tracked(fabius::cell::UnsafeCell::new(0))));
+                let theirs = shared.clone();
+                let other = thread::spawn(move || {
+                    theirs.2.add();
+                    notify(&theirs.1);
+                });
+                let mut guard = shared.0.lock();
+                if shared.1.wait_for(&mut guard, Duration::from_secs(1)).timed_out() == gives_up {
+                    shared.2.add();
+                }
+                drop(guard);
+                other.join().unwrap();
+            });
+            let kind = report.trace().map(|trace| trace.kind);
+            assert_eq!(kind, gives_up.then_some(BugKind::DataRace), "{report}");
+        }
+    }
 }
 
 struct Tracked(fabius::cell::UnsafeCell<i32>);

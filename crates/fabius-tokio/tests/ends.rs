@@ -4,8 +4,9 @@ use crate::orders::{Kept, Shared, is_ready, kept, orders, take};
 use fabius_tokio::sync::{broadcast, mpsc, oneshot, watch};
 use fabius_tokio::task;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::task::Poll;
 
 #[test]
 fn a_message_without_a_destructor_orders_nothing_where_it_is_dropped() {
@@ -308,4 +309,121 @@ fn the_value_of_a_watch_goes_after_who_has_used_an_end() {
         drop(sender);
         task.await.unwrap();
     });
+}
+
+/// What writes when it goes.
+struct Writes(Arc<Shared<()>>);
+
+impl Drop for Writes {
+    fn drop(&mut self) {
+        self.0.write();
+    }
+}
+
+#[test]
+fn the_value_of_a_watch_goes_after_all_ends_also_where_the_first_to_go_still_wakes_others() {
+    crate::common::holds(|| async {
+        let (sender, mut one) = watch::channel(Writes(Shared::new(())));
+        let mut other = one.clone();
+        let (says, said) = oneshot::channel::<()>();
+        let first = task::spawn(async move {
+            one.changed().await.unwrap_err();
+            one.borrow().0.read();
+            drop(one);
+            says.send(()).unwrap();
+        });
+        let second = task::spawn(async move {
+            looks(other.changed()).await;
+            said.await.unwrap();
+            drop(other);
+        });
+        drop(sender);
+        first.await.unwrap();
+        second.await.unwrap();
+    });
+}
+
+#[test]
+fn who_has_waited_for_the_end_of_a_watch_comes_after_it() {
+    crate::common::holds(|| async {
+        let shared = Shared::new(());
+        let theirs = shared.clone();
+        let (sender, receiver) = watch::channel(0);
+        let (goes, gone) = oneshot::channel::<()>();
+        let task = task::spawn(async move {
+            gone.await.unwrap();
+            theirs.write();
+            drop(receiver);
+        });
+        let mut closed = Box::pin(sender.closed());
+        assert!(!is_ready(closed.as_mut()));
+        goes.send(()).unwrap();
+        closed.await;
+        shared.read();
+        task.await.unwrap();
+    });
+    // But not after who was there once more, and left again.
+    type Watch = (Kept<watch::Receiver<u32>>, Kept<Pin<Box<dyn Future<Output = ()> + Send>>>);
+    let watch = || {
+        let (sender, receiver) = watch::channel(0);
+        let sender: &'static watch::Sender<u32> = Box::leak(Box::new(sender));
+        let mut closed: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(sender.closed());
+        assert!(!is_ready(closed.as_mut()));
+        drop(receiver);
+        (kept(sender.subscribe()), kept(closed))
+    };
+    let waited = |watch: &Watch| assert!(is_ready(take(&watch.1)));
+    assert!(!orders(watch, |watch| drop(take(&watch.0)), waited));
+}
+
+/// Polls once, as the task that it is part of.
+async fn looks<F: Future>(future: F) {
+    let mut future = pin!(future);
+    poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx).is_ready())).await;
+}
+
+/// Sends by a place that it may have got before there was no receiver.
+async fn sends_in_vain(sender: mpsc::Sender<Writes>) {
+    if let Ok(permit) = sender.reserve().await {
+        let shared = Shared::new(());
+        shared.write();
+        permit.send(Writes(shared));
+    }
+}
+
+#[test]
+fn a_message_that_nobody_can_receive_any_more_goes_after_who_has_sent_it() {
+    crate::common::holds(|| async {
+        let (sender, receiver) = mpsc::channel(1);
+        let other = sender.clone();
+        let task = task::spawn(sends_in_vain(sender));
+        drop(receiver);
+        drop(other);
+        task.await.unwrap();
+    });
+    // Who knows the channel, and has no part in it, keeps what is in it.
+    crate::common::holds(|| async {
+        let (sender, receiver) = mpsc::channel(1);
+        let weak = sender.downgrade();
+        let task = task::spawn(sends_in_vain(sender));
+        drop(receiver);
+        drop(weak);
+        task.await.unwrap();
+    });
+    // The receiver still wakes somebody.
+    crate::common::holds(|| async {
+        let (sender, receiver) = mpsc::channel(1);
+        let other = sender.clone();
+        let task = task::spawn(sends_in_vain(sender));
+        let looking = task::spawn(async move { looks(other.closed()).await });
+        drop(receiver);
+        task.await.unwrap();
+        looking.await.unwrap();
+    });
+    type Ends = (Kept<mpsc::Sender<Box<u32>>>, Kept<mpsc::Sender<Box<u32>>>);
+    let no_message = || {
+        let (sender, _) = mpsc::channel::<Box<u32>>(1);
+        (kept(sender.clone()), kept(sender))
+    };
+    assert!(!orders(no_message, |ends: &Ends| drop(take(&ends.0)), |ends| drop(take(&ends.1))));
 }

@@ -1,16 +1,17 @@
 //! A small executor under the scheduler: tasks are threads that poll, and waking is like `unpark`.
 //!
-//! To poll a task or its handle is a lock and its release, two steps; least costs count these.
+//! To poll a task or its handle is a step; least costs count these. The end of a task comes before who learns of it, and who
+//! aborts a task before its end by that: nothing else that is done to a task orders anything.
 
+use crate::extend::{Left, Resource, State};
 use crate::rt::{self, Object, Op, Refine, Rt};
-use crate::sync::Mutex;
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
 use std::panic::Location;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// What a waker wakes.
@@ -70,18 +71,74 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-struct Shared<T> {
-    result: Option<Result<T, JoinError>>,
-    waker: Option<Waker>,
+/// How far a task is.
+#[derive(Default)]
+struct Progress {
+    /// It is to end where it waits next.
     aborted: bool,
+    /// It has left its result.
+    ended: Option<Left>,
     /// Whether nobody will ask for the result.
     detached: bool,
+    /// Who waits for the result.
+    waiting: Option<Waker>,
     task: Option<Waker>,
+}
+
+impl State for Progress {}
+
+struct Shared<T> {
+    progress: Resource<Progress>,
+    /// Of std: locked for a moment only, inside of an operation on the progress.
+    result: Mutex<Option<Result<T, JoinError>>>,
+    /// Where the task was spawned.
+    at: &'static Location<'static>,
+}
+
+impl<T> Shared<T> {
+    fn result(&self) -> MutexGuard<'_, Option<Result<T, JoinError>>> {
+        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the task has ended, which comes after what it has done; inside of an operation on its progress.
+    fn has_ended(&self, progress: &Progress) -> bool {
+        progress.ended.into_iter().for_each(|left| self.progress.takes(left));
+        progress.ended.is_some()
+    }
+
+    /// Whether the task is to end; if not, that wakes it from now on.
+    fn is_aborted(&self, task: &Waker) -> bool {
+        let waker = task.clone();
+        let polled = self.progress.change("poll a task", self.at, |progress| {
+            if progress.aborted {
+                self.progress.comes_after();
+                return (true, None);
+            }
+            (false, progress.task.replace(waker))
+        });
+        polled.is_some_and(|(aborted, _before)| aborted)
+    }
+
+    /// The task has ended.
+    fn leave(&self, result: Result<T, JoinError>) {
+        let mut result = Some(result);
+        let left = self.progress.change("end of a task", self.at, |progress| {
+            progress.ended = Some(self.progress.leaves());
+            if !progress.detached {
+                *self.result() = result.take();
+            }
+            (progress.task.take(), progress.waiting.take())
+        });
+        drop(result);
+        if let Some((_task, Some(waker))) = left {
+            waker.wake();
+        }
+    }
 }
 
 /// A task that [`spawn`] has started; a future of its result. Dropping it leaves the task running.
 pub struct JoinHandle<T> {
-    shared: Arc<Mutex<Shared<T>>>,
+    shared: Arc<Shared<T>>,
     /// Whether it has given the result away.
     is_over: bool,
 }
@@ -109,19 +166,16 @@ impl std::error::Error for JoinError {}
 /// Polls a future until it is ready or the task is aborted.
 struct Abortable<F: Future> {
     future: Pin<Box<F>>,
-    shared: Arc<Mutex<Shared<F::Output>>>,
+    shared: Arc<Shared<F::Output>>,
 }
 
 impl<F: Future> Future for Abortable<F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<F::Output>> {
-        let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if shared.aborted {
+        if self.shared.is_aborted(cx.waker()) {
             return Poll::Ready(None);
         }
-        shared.task = Some(cx.waker().clone());
-        drop(shared);
         self.future.as_mut().poll(cx).map(Some)
     }
 }
@@ -133,8 +187,8 @@ where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let shared =
-        Arc::new(Mutex::new(Shared { result: None, waker: None, aborted: false, detached: false, task: None }));
+    let progress = Resource::unordered(Progress::default());
+    let shared = Arc::new(Shared { progress, result: Mutex::new(None), at: Location::caller() });
     let theirs = shared.clone();
     let task = move || {
         let abortable = Abortable { future: Box::pin(future), shared: theirs.clone() };
@@ -148,17 +202,7 @@ where
                 Err(JoinError::Panicked(payload))
             }
         };
-        let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let mut result = Some(result);
-        if !shared.detached {
-            shared.result = result.take();
-        }
-        let waker = shared.waker.take();
-        drop(shared);
-        drop(result);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
+        theirs.leave(result);
     };
     drop(crate::thread::spawn_here(task, None));
     JoinHandle { shared, is_over: false }
@@ -168,11 +212,12 @@ impl<T> JoinHandle<T> {
     /// Asks the task to end at its next `await`.
     #[track_caller]
     pub fn abort(&self) {
-        let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        shared.aborted = true;
-        let task = shared.task.take();
-        drop(shared);
-        if let Some(task) = task {
+        let task = self.shared.progress.change("abort", Location::caller(), |progress| {
+            self.shared.progress.comes_before();
+            progress.aborted = true;
+            progress.task.take()
+        });
+        if let Some(Some(task)) = task {
             task.wake();
         }
     }
@@ -180,7 +225,8 @@ impl<T> JoinHandle<T> {
     /// Whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner).result.is_some()
+        let look = |progress: &Progress| self.shared.has_ended(progress);
+        self.shared.progress.look("is_finished", Location::caller(), look) == Some(true)
     }
 }
 
@@ -188,32 +234,34 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let theirs = self.shared.clone();
-        let mut shared = theirs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match shared.result.take() {
-            Some(result) => {
-                drop(shared);
+        let (shared, waker) = (self.shared.clone(), cx.waker().clone());
+        let polled = shared.progress.change("join a task", shared.at, |progress| match shared.has_ended(progress) {
+            true => (shared.result().take(), Some(waker)),
+            false => (None, progress.waiting.replace(waker)),
+        });
+        match polled {
+            Some((Some(result), _waker)) => {
                 self.is_over = true;
                 Poll::Ready(result)
             }
-            None => {
-                shared.waker = Some(cx.waker().clone());
-                Poll::Pending
-            }
+            _ => Poll::Pending,
         }
     }
 }
 
 impl<T> Drop for JoinHandle<T> {
     /// Drops the result of the task, if it has ended and the result can tell: then a scheduling point. Otherwise the task does.
+    #[track_caller]
     fn drop(&mut self) {
         let goes_on = rt::with(|rt| !rt.abandoned) == Some(true);
         let may_tell = std::mem::needs_drop::<T>() || crate::extend::results_matter();
         if may_tell && !self.is_over && goes_on {
-            let mut shared = self.shared.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            shared.detached = true;
-            let result = shared.result.take();
-            drop(shared);
+            let shared = &*self.shared;
+            let result = shared.progress.change("drop a handle", Location::caller(), |progress| {
+                progress.detached = true;
+                shared.has_ended(progress);
+                shared.result().take()
+            });
             drop(result);
         }
     }
@@ -244,14 +292,14 @@ pub async fn yield_now() {
 pub struct AtomicWaker {
     object: Object,
     /// Of std: locked for a moment only, in which no code of the test runs.
-    waker: std::sync::Mutex<Option<Waker>>,
+    waker: Mutex<Option<Waker>>,
 }
 
 impl AtomicWaker {
     /// An empty place.
     #[track_caller]
     pub const fn new() -> AtomicWaker {
-        AtomicWaker { object: Object::new(), waker: std::sync::Mutex::new(None) }
+        AtomicWaker { object: Object::new(), waker: Mutex::new(None) }
     }
 
     /// Leaves a waker, in place of an earlier one.
@@ -285,7 +333,7 @@ impl AtomicWaker {
     /// Says what was there.
     fn put(&self, name: &'static str, waker: Option<Waker>, at: &'static Location<'static>) -> Option<Waker> {
         rt::point(Op::write(name, self.object.id(), at));
-        let mut there = self.waker.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut there = self.waker.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut there, waker)
     }
 }

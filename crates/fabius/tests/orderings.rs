@@ -4,7 +4,7 @@ use fabius::cell::UnsafeCell;
 use fabius::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use fabius::sync::atomic::{AtomicU32, Ordering, fence};
 use fabius::sync::{Arc, Barrier, Mutex, RwLock, mpsc};
-use fabius::{BugKind, Config, thread};
+use fabius::{BugKind, Config, future, thread};
 
 pub struct Shared {
     cell: UnsafeCell<u32>,
@@ -516,4 +516,67 @@ fn who_needs_a_place_comes_after_who_has_made_that_one_alone() {
     };
     judge("the first place", true, sends(1));
     judge("both", false, sends(2));
+}
+
+#[test]
+fn the_end_of_a_future_comes_after_what_it_did_and_not_after_who_only_asks_or_aborts_it_then() {
+    type Task = future::JoinHandle<()>;
+    /// A thread writes if this is so of a task and its cell, and raises a flag that orders nothing; who then has the result, reads.
+    fn program(
+        asks: fn(&Task, &Shared) -> bool,
+        reads: fn(&Result<(), future::JoinError>) -> bool,
+    ) -> impl Fn() + Sync {
+        move || {
+            let shared = Shared::new();
+            let theirs = shared.clone();
+            let task = std::sync::Arc::new(future::spawn(async { future::yield_now().await }));
+            let handle = task.clone();
+            let asking = thread::spawn(move || {
+                let is_so = asks(&handle, &theirs);
+                drop(handle);
+                theirs.flag.store(is_so.into(), Relaxed);
+            });
+            if shared.flag.load(Relaxed) == 1 {
+                let task = std::sync::Arc::into_inner(task).expect("the other one is dropped");
+                if reads(&future::block_on(task)) {
+                    shared.read();
+                }
+            }
+            asking.join().unwrap();
+        }
+    }
+    let aborts_what_is_over = |task: &Task, shared: &Shared| {
+        let over = task.is_finished();
+        shared.write();
+        task.abort();
+        over
+    };
+    let finds_it_over = |task: &Task, shared: &Shared| {
+        shared.write();
+        task.is_finished()
+    };
+    let finds_it_running = |task: &Task, shared: &Shared| {
+        shared.write();
+        !task.is_finished()
+    };
+    let aborts = |task: &Task, shared: &Shared| {
+        shared.write();
+        task.abort();
+        true
+    };
+    judge("an abort of what is over", true, program(aborts_what_is_over, |_| true));
+    judge("it is over", true, program(finds_it_over, |_| true));
+    judge("it is not over", true, program(finds_it_running, |_| true));
+    judge("an abort in vain", true, program(aborts, Result::is_ok));
+    judge("an abort", false, program(aborts, Result::is_err));
+    judge("the end", false, || {
+        let shared = Shared::new();
+        let (theirs, others) = (shared.clone(), shared.clone());
+        let task = future::spawn(async move { theirs.write() });
+        if task.is_finished() {
+            shared.read();
+        }
+        future::block_on(task).unwrap();
+        others.read();
+    });
 }

@@ -16,9 +16,13 @@ struct Versions {
     version: u64,
     senders: usize,
     receivers: usize,
-    /// By who was a sender, and who was a receiver.
+    /// By who was a sender.
     senders_gone: Vec<Left>,
-    receivers_gone: Vec<Left>,
+    /// Each time that the last receiver went, for who waited for that.
+    closings: Vec<Left>,
+    /// Ends that own the value, and by those that have given it up.
+    owners: usize,
+    given_up: Vec<Left>,
     /// How many borrow the value.
     borrowed: usize,
     /// Whether somebody changes it in place.
@@ -40,10 +44,14 @@ impl Versions {
         self.senders_gone.iter().for_each(|left| order.takes(*left));
     }
 
-    /// Who drops the last end drops the value, after who has used any.
-    fn drops<T>(&self, order: &Order) {
-        if std::mem::needs_drop::<T>() && self.senders + self.receivers == 0 {
-            self.senders_gone.iter().chain(&self.receivers_gone).for_each(|left| order.takes(*left));
+    /// An end goes, when it has woken whom it wakes. Who is the last drops the value, after all who have used any end.
+    fn give_up<T>(&mut self, order: &Order) {
+        self.owners -= 1;
+        if std::mem::needs_drop::<T>() {
+            self.given_up.push(order.leaves());
+            if self.owners == 0 {
+                self.given_up.iter().for_each(|left| order.takes(*left));
+            }
         }
     }
 
@@ -85,6 +93,26 @@ impl<T> Shared<T> {
         (self.value(), version)
     }
 
+    /// An end goes: `leave` says whom to wake. To give up the value is a step of its own if there is one in between.
+    fn drop_end(&self, name: &'static str, at: At, leave: impl FnOnce(&mut Versions, &Order) -> Vec<Waker>) {
+        let wake = self.versions.step(name, at, |versions, order| {
+            let wake = leave(versions, order);
+            if wake.is_empty() {
+                versions.give_up::<T>(order);
+            }
+            wake
+        });
+        if wake.is_empty() {
+            return;
+        }
+        wake_all(wake);
+        match std::mem::needs_drop::<T>() {
+            true => self.versions.step("drop the channel", at, |versions, order| versions.give_up::<T>(order)),
+            // Nobody can tell.
+            false => self.versions.peek(|versions| versions.owners -= 1),
+        }
+    }
+
     /// A value in place of the one that is there.
     fn replace(&self, value: T, at: At) -> (T, Vec<Waker>) {
         self.versions.when("send", at, Versions::is_free, |versions, order| {
@@ -118,7 +146,9 @@ pub fn channel<T>(init: T) -> (Sender<T>, Receiver<T>) {
         senders: 1,
         receivers: 1,
         senders_gone: Vec::new(),
-        receivers_gone: Vec::new(),
+        closings: Vec::new(),
+        owners: 2,
+        given_up: Vec::new(),
         borrowed: 0,
         changing: false,
         waiting: Waiters::new(),
@@ -222,16 +252,26 @@ impl<T> Sender<T> {
         must_be_inside();
         let seen = self.0.versions.step("subscribe", Location::caller(), |versions, _| {
             versions.receivers += 1;
+            versions.owners += 1;
             versions.version
         });
         Receiver { shared: self.0.clone(), seen }
     }
 
-    /// As in tokio: waits until nobody receives.
+    /// As in tokio: waits until nobody receives. Who finds that at once comes after nobody; who has waited, after the first who left
+    /// nobody behind.
     #[track_caller]
     pub fn closed(&self) -> impl Future<Output = ()> + '_ {
         let mut wait = Wait::new(&self.0.versions, |v| &mut v.closing, "closed", Location::caller());
-        poll_fn(move |cx| wait.poll(cx, |versions, _| (versions.receivers == 0).then_some(())))
+        let mut waits_for = None;
+        poll_fn(move |cx| {
+            wait.poll(cx, |versions, order| {
+                let closing = waits_for.and_then(|number: usize| versions.closings.get(number));
+                closing.into_iter().for_each(|left| order.takes(*left));
+                waits_for = Some(versions.closings.len());
+                (versions.receivers == 0).then_some(())
+            })
+        })
     }
 
     /// As in tokio: a scheduling point.
@@ -402,7 +442,10 @@ impl<T> Drop for Ref<'_, T> {
 impl<T> Clone for Sender<T> {
     fn clone(&self) -> Sender<T> {
         // Nobody can tell, because there is a sender.
-        self.0.versions.peek(|versions| versions.senders += 1);
+        self.0.versions.peek(|versions| {
+            versions.senders += 1;
+            versions.owners += 1;
+        });
         Sender(self.0.clone())
     }
 }
@@ -410,7 +453,10 @@ impl<T> Clone for Sender<T> {
 impl<T> Clone for Receiver<T> {
     #[track_caller]
     fn clone(&self) -> Receiver<T> {
-        self.shared.versions.step("clone a receiver", Location::caller(), |versions, _| versions.receivers += 1);
+        self.shared.versions.step("clone a receiver", Location::caller(), |versions, _| {
+            versions.receivers += 1;
+            versions.owners += 1;
+        });
         Receiver { shared: self.shared.clone(), seen: self.seen }
     }
 }
@@ -418,24 +464,25 @@ impl<T> Clone for Receiver<T> {
 impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
-        wake_all(self.0.versions.step("drop a sender", Location::caller(), |versions, order| {
+        self.0.drop_end("drop a sender", Location::caller(), |versions, order| {
             versions.senders_gone.push(order.leaves());
             versions.senders -= 1;
-            versions.drops::<T>(order);
             if versions.senders == 0 { versions.waiting.take() } else { Vec::new() }
-        }));
+        });
     }
 }
 
 impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
-        wake_all(self.shared.versions.step("drop a receiver", Location::caller(), |versions, order| {
-            versions.receivers_gone.push(order.leaves());
+        self.shared.drop_end("drop a receiver", Location::caller(), |versions, order| {
             versions.receivers -= 1;
-            versions.drops::<T>(order);
-            if versions.receivers == 0 { versions.closing.take() } else { Vec::new() }
-        }));
+            if versions.receivers > 0 {
+                return Vec::new();
+            }
+            versions.closings.push(order.leaves());
+            versions.closing.take()
+        });
     }
 }
 

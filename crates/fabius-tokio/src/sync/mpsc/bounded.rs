@@ -3,7 +3,7 @@
 use super::error::{SendError, SendTimeoutError, TrySendError};
 use super::permit::{Permit, PermitIterator};
 use super::receiver::Receiver;
-use super::state::{self, Channel, closed, drop_sender, one_more, upgrade};
+use super::state::{self, Channel, closed, drop_sender, drop_weak_sender, one_more, one_more_weak, upgrade};
 use crate::monitor::{At, must_be_inside};
 use crate::sync::acquire::{Acquire, Request, wake_all};
 use crate::sync::permits::Refused;
@@ -195,7 +195,7 @@ impl<T> Sender<T> {
 
     /// As in tokio.
     pub fn downgrade(&self) -> WeakSender<T> {
-        WeakSender(self.0.clone())
+        WeakSender(one_more_weak(&self.0))
     }
 }
 
@@ -215,7 +215,7 @@ impl<T> Clone for Sender<T> {
 
 impl<T> Clone for WeakSender<T> {
     fn clone(&self) -> WeakSender<T> {
-        WeakSender(self.0.clone())
+        WeakSender(one_more_weak(&self.0))
     }
 }
 
@@ -223,6 +223,14 @@ impl<T> Drop for Sender<T> {
     #[track_caller]
     fn drop(&mut self) {
         drop_sender(&self.0, Location::caller());
+    }
+}
+
+impl<T> Drop for WeakSender<T> {
+    /// A scheduling point if the message has a destructor.
+    #[track_caller]
+    fn drop(&mut self) {
+        drop_weak_sender(&self.0, Location::caller());
     }
 }
 

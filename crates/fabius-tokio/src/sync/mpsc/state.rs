@@ -24,6 +24,9 @@ pub(super) struct Inner<T> {
     receiving: Option<Waker>,
     /// Who waits for the receiver to close it.
     closing: Waiters,
+    /// Ends and weak senders, which own what is left in the queue, and by those that have given it up.
+    owners: usize,
+    given_up: Vec<Left>,
 }
 
 impl<T> State for Inner<T> {}
@@ -52,6 +55,8 @@ pub(super) fn new<T>(capacity: Option<usize>) -> Arc<Channel<T>> {
         gone: Vec::new(),
         receiving: None,
         closing: Waiters::new(),
+        owners: 2,
+        given_up: Vec::new(),
     }))
 }
 
@@ -148,16 +153,42 @@ impl<T> Inner<T> {
     }
 
     /// One sender less. Returns the receiver, to be woken if it was the last.
-    pub fn leave(&mut self, order: &Order) -> Option<Waker> {
+    fn leave(&mut self, order: &Order) -> Option<Waker> {
         self.gone.push(order.leaves());
         self.senders -= 1;
         if self.senders == 0 { self.receiving.take() } else { None }
+    }
+
+    /// Whether anybody can tell who is the last that has a part in the channel: by a place that it had, somebody may send what nobody
+    /// receives any more, and the last one drops it.
+    fn may_tell(&self) -> bool {
+        self.capacity.is_some() && std::mem::needs_drop::<T>()
+    }
+
+    /// Somebody goes who had a part in it.
+    fn give_up_part(&mut self, order: &Order) {
+        self.owners -= 1;
+        if self.may_tell() {
+            self.given_up.push(order.leaves());
+            if self.owners == 0 && !self.queue.is_empty() {
+                self.given_up.iter().for_each(|left| order.takes(*left));
+            }
+        }
     }
 }
 
 /// A sender more: nobody can tell, because there is one.
 pub(super) fn one_more<T>(channel: &Arc<Channel<T>>) -> Arc<Channel<T>> {
-    channel.peek(|state| state.senders += 1);
+    channel.peek(|state| {
+        state.senders += 1;
+        state.owners += 1;
+    });
+    channel.clone()
+}
+
+/// Somebody more who knows the channel: nobody can tell, because there is one.
+pub(super) fn one_more_weak<T>(channel: &Arc<Channel<T>>) -> Arc<Channel<T>> {
+    channel.peek(|state| state.owners += 1);
     channel.clone()
 }
 
@@ -166,17 +197,41 @@ pub(super) fn upgrade<T>(channel: &Arc<Channel<T>>, at: At) -> Option<Arc<Channe
     let is_alive = channel.step("upgrade", at, |state, order| {
         let is_alive = !state.has_no_sender(order);
         state.senders += usize::from(is_alive);
+        state.owners += usize::from(is_alive);
         is_alive
     });
     is_alive.then(|| channel.clone())
 }
 
-pub(super) fn drop_sender<T>(channel: &Channel<T>, at: At) {
-    wake_all(channel.step("drop a sender", at, Inner::leave));
+fn give_up_part<T>(channel: &Channel<T>, at: At) {
+    channel.step("drop the channel", at, Inner::give_up_part);
 }
 
+/// Who wakes the receiver goes behind that, which is a step of its own if something is left that nobody receives.
+pub(super) fn drop_sender<T>(channel: &Channel<T>, at: At) {
+    let (wake, is_left) = channel.step("drop a sender", at, |state, order| {
+        let wake = state.leave(order);
+        let is_left = wake.is_some() && state.may_tell() && state.places.is_closed() && !state.queue.is_empty();
+        if !is_left {
+            state.give_up_part(order);
+        }
+        (wake, is_left)
+    });
+    wake_all(wake);
+    if is_left {
+        give_up_part(channel, at);
+    }
+}
+
+pub(super) fn drop_weak_sender<T>(channel: &Channel<T>, at: At) {
+    if channel.peek(|state| state.may_tell()) {
+        give_up_part(channel, at);
+    }
+}
+
+/// Who drops messages, or wakes somebody, goes behind that, which is a step of its own if more messages may come.
 pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
-    let (wake, _messages) = channel.step("drop a receiver", at, |state, order| {
+    let (wake, messages, may_come) = channel.step("drop a receiver", at, |state, order| {
         let wake = state.close(order);
         let messages = std::mem::take(&mut state.queue);
         // Their destructors run here.
@@ -184,9 +239,17 @@ pub(super) fn drop_receiver<T>(channel: &Channel<T>, at: At) {
             messages.iter().for_each(|(_, left)| order.takes(*left));
         }
         state.free(messages.len(), order);
-        (wake, messages)
+        let may_come = state.may_tell() && !state.is_idle() && !(wake.is_empty() && messages.is_empty());
+        if !may_come {
+            state.give_up_part(order);
+        }
+        (wake, messages, may_come)
     });
     wake_all(wake);
+    drop(messages);
+    if may_come {
+        give_up_part(channel, at);
+    }
 }
 
 /// Waits until nobody receives any more.
