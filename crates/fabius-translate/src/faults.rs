@@ -55,6 +55,13 @@ pub fn of_expr(program: &Program, e: &Expr, out: &mut Vec<Expr>) {
     }
 }
 
+/// Whether a condition has a value, which is false: who waits for what has none goes on into the fault.
+pub fn is_false(program: &Program, e: &Expr) -> Expr {
+    let mut has_value = Vec::new();
+    of_expr(program, e, &mut has_value);
+    has_value.into_iter().rev().fold(not(e.clone()), |is_false, has_value| and(has_value, is_false))
+}
+
 /// The conditions of an expression that is not evaluated if `unless`.
 fn under(program: &Program, e: &Expr, unless: Expr, out: &mut Vec<Expr>) {
     let mut inner = Vec::new();

@@ -62,6 +62,8 @@ pub struct Explicit {
     pub caps: Caps,
     /// What was left out, in sentences.
     pub limits: Vec<String>,
+    /// Whether a task waits whose buffer has others.
+    pub company_waits: bool,
     /// What is not needed, and is not there.
     pub sliced: Sliced,
 }

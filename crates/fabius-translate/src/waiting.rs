@@ -144,9 +144,7 @@ impl Vars<'_> {
     fn wait(&self, program: &Program, e: Expr, locals: &mut Vec<Local>) -> Block {
         let for_ever = new_local(locals, "for_ever", Type::Bool);
         let mut stays = self.stuck.stays(program, e.clone());
-        let mut has_value = Vec::new();
-        crate::faults::of_expr(program, &e, &mut has_value);
-        let waits = has_value.into_iter().rev().fold(not(e), |waits, has_value| and(has_value, waits));
+        let waits = crate::faults::is_false(program, &e);
         stays.push(when(and(read(self.on_stack), not(waits)), vec![set(self.held, boolean(true))]));
         stays.push(set(self.gone, boolean(true)));
         vec![any_between(&for_ever, boolean(false), boolean(true)), when(read(&for_ever), stays)]

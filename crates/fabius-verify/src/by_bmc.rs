@@ -1,7 +1,7 @@
 //! Verification by bounded model checking: data of any kind, loops and calls as far as the plan says.
 
 use crate::bounds::{beyond_64_bits, cut_by, no_deadlocks, proof_bounds, solver};
-use crate::forms::{asking_for_more, asking_who_waits, translate};
+use crate::forms::{asking_for_more, asking_who_waits, translate, wider};
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
 use crate::witness::confirm_witness;
 use crate::work::{Work, cut_off, follow};
@@ -9,6 +9,7 @@ use fabius_lang::program::Program;
 use fabius_sequential::bmc::{CutOff, Outcome};
 use fabius_smt::Limits;
 use fabius_trace::{ProgramId, Verdict};
+use fabius_translate::Translated;
 use fabius_translate::explicit::Trace;
 use std::time::{Duration, Instant};
 
@@ -19,14 +20,30 @@ pub fn attempt(
     plan: &ProofPlan,
     work: &mut Work<'_>,
 ) -> Result<Verdict, ProofError> {
+    // What is found in more executions than there are may be none.
+    if let Some(wider) = wider(program, plan)? {
+        match decide(program, id, plan, &wider, work) {
+            Err(ProofError::Internal(_)) => {}
+            decided => return decided,
+        }
+    }
+    decide(program, id, plan, &translate(program, plan, Trace::On)?, work)
+}
+
+fn decide(
+    program: &Program,
+    id: &ProgramId,
+    plan: &ProofPlan,
+    translated: &Translated,
+    work: &mut Work<'_>,
+) -> Result<Verdict, ProofError> {
     let what = plan.sequentialization;
-    let translated = translate(program, plan, Trace::On)?;
     work.sliced = translated.sliced;
-    let outcome = follow(&translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
+    let outcome = follow(translated, solver(&plan.solver)?, plan.depth(), work.limits, work)?;
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
     Ok(match outcome {
-        Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, &translated, &witness))?,
+        Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, translated, &witness))?,
         Outcome::Unknown => {
             bounds.completed = None;
             bounds.limits.extend(no_deadlocks(program, plan));
@@ -43,7 +60,11 @@ pub fn attempt(
             }
             match who_waits(program, id, plan, work)? {
                 Waits::ForEver(verdict) => return Ok(verdict),
-                Waits::Nobody(more) => cuts.extend(more),
+                Waits::Nobody(more, limits) => {
+                    cuts.extend(more);
+                    let new: Vec<String> = limits.into_iter().filter(|l| !bounds.limits.contains(l)).collect();
+                    bounds.limits.extend(new);
+                }
                 Waits::NotKnown => bounds.limits.extend(no_deadlocks(program, plan)),
             }
             cuts.sort_unstable();
@@ -57,8 +78,8 @@ pub fn attempt(
 /// What is known of deadlocks besides.
 enum Waits {
     ForEver(Verdict),
-    /// As far as loops and calls were followed, but for these.
-    Nobody(Vec<CutOff>),
+    /// As far as loops and calls were followed, but for these, and but for what else was left out.
+    Nobody(Vec<CutOff>, Vec<String>),
     NotKnown,
 }
 
@@ -70,23 +91,25 @@ fn who_waits(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut Wor
     if !plan.deadlock {
         return Ok(Waits::NotKnown);
     }
-    let Some(translated) = asking_who_waits(program, plan)? else { return Ok(Waits::NotKnown) };
     let patience = Instant::now() + PATIENCE + 4 * (work.statistics.encoding + work.statistics.solving);
     let deadline = work.limits.deadline.map_or(patience, |deadline| deadline.min(patience));
     let limits = Limits { deadline: Some(deadline), stop: work.limits.stop };
-    Ok(match follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)? {
-        Outcome::Bug(witness) => {
-            let what = plan.sequentialization;
-            match work.replay(|| confirm_witness(program, id, what, &translated, &witness)) {
-                // The translation lets the first task of a buffer be stuck at a wait that it has passed when it began: no execution,
-                // and what else waits is not known.
-                Err(ProofError::Internal(_)) => Waits::NotKnown,
-                verdict => Waits::ForEver(verdict?),
+    for translated in asking_who_waits(program, plan)? {
+        match follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)? {
+            Outcome::Bug(witness) => {
+                let what = plan.sequentialization;
+                match work.replay(|| confirm_witness(program, id, what, &translated, &witness)) {
+                    // The translation lets the first task of a buffer be stuck at a wait that it has passed when it began: no
+                    // execution, and what else waits is not known.
+                    Err(ProofError::Internal(_)) => {}
+                    verdict => return verdict.map(Waits::ForEver),
+                }
             }
+            Outcome::Safe { cuts, within_64_bits: false } => return Ok(Waits::Nobody(cuts, translated.limits)),
+            Outcome::Safe { .. } | Outcome::Unknown => return Ok(Waits::NotKnown),
         }
-        Outcome::Safe { cuts, within_64_bits: false } => Waits::Nobody(cuts),
-        Outcome::Safe { .. } | Outcome::Unknown => Waits::NotKnown,
-    })
+    }
+    Ok(Waits::NotKnown)
 }
 
 /// So long is looked for executions of more rounds, besides as long as it took to look at those of these rounds.

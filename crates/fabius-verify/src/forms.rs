@@ -28,6 +28,28 @@ pub fn translate(program: &Program, plan: &ProofPlan, trace: Trace) -> Result<Tr
     sequential(source, what, plan.deadlocks()).map_err(ProofError::Unsupported)
 }
 
+/// The same with more executions than there are: a task that waits lets other buffers go on, also where another task of its own
+/// goes on before that. `None` if there is no difference.
+///
+/// # Errors
+/// [`ProofError::Unsupported`].
+pub fn wider(program: &Program, plan: &ProofPlan) -> Result<Option<Translated>, ProofError> {
+    let Sequentialization::Buffers { zields, yields } = plan.sequentialization else { return Ok(None) };
+    let wider = || {
+        let Some(mut source) = where_company_waits(program, plan)? else { return Ok(None) };
+        source.forget_deadlocks();
+        source.slice();
+        buffers(source, zields, yields).map(Some)
+    };
+    wider().map_err(ProofError::Unsupported)
+}
+
+/// The source of [`wider`].
+fn where_company_waits(program: &Program, plan: &ProofPlan) -> Result<Option<Explicit>, Unsupported> {
+    let source = explicit(program, Trace::On, Switches::WhereverOneWaits, plan.caps())?;
+    Ok(source.company_waits.then_some(source))
+}
+
 /// Asks of so many rounds over threads whether nothing fails in them, nothing is left out, and there are no executions of more.
 ///
 /// # Errors
@@ -77,25 +99,29 @@ fn buffers(mut source: Explicit, zields: u32, yields: u32) -> Result<Translated,
     fabius_translate::levels::levels(&yield_free(&failing, yields)?)
 }
 
-/// Asks of rounds over task buffers whether all that have not finished wait for ever. `None` if none waits, or that is not asked of
-/// this program.
+/// Asks of rounds over task buffers whether all that have not finished wait for ever: of more executions than there are, as
+/// [`wider`] does, if these are others, and of those that there are. Nothing if none waits, or that is not asked of this program.
 ///
 /// # Errors
 /// [`ProofError::Unsupported`].
-pub fn asking_who_waits(program: &Program, plan: &ProofPlan) -> Result<Option<Translated>, ProofError> {
-    let Sequentialization::Buffers { zields, yields } = plan.sequentialization else { return Ok(None) };
+pub fn asking_who_waits(program: &Program, plan: &ProofPlan) -> Result<Vec<Translated>, ProofError> {
+    let Sequentialization::Buffers { zields, yields } = plan.sequentialization else { return Ok(Vec::new()) };
     // Where no access is a point, who begins to wait and who stands in front of a wait are told apart by no event.
     if program.interleave == Interleave::Explicit && !program.has_single_buffer() {
-        return Ok(None);
+        return Ok(Vec::new());
     }
-    let stuck = || {
-        let mut source = explicit(program, Trace::On, Switches::Everywhere, plan.caps())?;
+    let stuck = |mut source: Explicit| {
         source.slice();
         relay(&mut source.program)?;
         let Some(stuck) = fabius_translate::buffers::stuck(&source, zields)? else { return Ok(None) };
         fabius_translate::levels::levels(&yield_free(&stuck, yields)?).map(Some)
     };
-    stuck().map_err(ProofError::Unsupported)
+    let both = || {
+        let wider = where_company_waits(program, plan)?;
+        let all = wider.into_iter().chain([explicit(program, Trace::On, Switches::Everywhere, plan.caps())?]);
+        all.filter_map(|source| stuck(source).transpose()).collect::<Result<Vec<Translated>, Unsupported>>()
+    };
+    both().map_err(ProofError::Unsupported)
 }
 
 fn yield_free(one_buffer: &Prioritized, yields: u32) -> Result<Prioritized, Unsupported> {

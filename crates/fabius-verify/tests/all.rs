@@ -12,6 +12,7 @@ mod engines_agree;
 mod enough;
 mod executions;
 mod gathered;
+mod hands_over;
 mod joined;
 mod language;
 mod liveness;

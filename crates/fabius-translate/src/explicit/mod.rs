@@ -15,6 +15,7 @@ mod calls;
 mod census;
 mod checks;
 mod choices;
+mod company;
 mod control;
 mod data;
 mod points;
@@ -26,6 +27,7 @@ use crate::build::*;
 use crate::switches::{Needless, needless};
 use crate::{Explicit, Sliced, Start, Unsupported, abort, fifo, whole};
 use census::{count_tasks, private_to_main, uses_handles};
+use company::{Company, HandsOver};
 use data::{Heap, resized, retype};
 use fabius_lang::program::*;
 use fabius_lang::waits::Waits;
@@ -49,6 +51,9 @@ pub enum Switches<'a> {
     Everywhere,
     /// Where it makes a difference, in rounds over threads; of those that begin with these procedures there may be any number.
     WhereTheyMatter(&'a [ProcId]),
+    /// At every scheduling point, and wherever one waits, also where another task of its buffer could go on and does so before
+    /// other buffers: these are more executions than there are.
+    WhereverOneWaits,
 }
 
 /// What the second value of an event's `print` means; the third is its operand.
@@ -135,6 +140,7 @@ struct Maker<'a> {
     needless: Needless,
     /// Whether there are tasks: who waits then lets others of its buffer go on.
     tasks: bool,
+    company: Company,
     clock: Option<Place>,
     stop: Place,
     heap: Heap,
@@ -156,6 +162,7 @@ struct Body {
     /// The level at which it runs.
     level: Level,
     me: Option<Place>,
+    hands_over: HandsOver,
     at: At,
     /// Says whether control stands at a scheduling point, where the paths to here differ.
     fresh: Option<Place>,
@@ -235,6 +242,7 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
         implicit,
         needless,
         tasks: source.has_buffers(),
+        company: Company::of(source, switches),
         clock,
         stop: stop.clone(),
         heap,
@@ -254,7 +262,7 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
     let points = maker.needless.len() as u32;
     let tasks_begin =
         maker.versions.iter().filter(|((_, mode, _), _)| *mode == Mode::Task).map(|(_, id)| *id).collect();
-    let wrappers = maker.wrappers;
+    let (wrappers, company) = (maker.wrappers, maker.company);
     let mut program = maker.program;
     let go_on = wrappers.into_values().chain(program.init).collect();
     abort::abort(&mut program, &stop, &failed, &fail, &abort::Stops { never: go_on, at_start: tasks_begin });
@@ -271,10 +279,8 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
     if has_handles && tasks.is_none() {
         limits.push(caps.words_of_tasks());
     }
-    let waits = |s: &Stmt| matches!(s.kind, StmtKind::Await(_) | StmtKind::Join(_));
-    if source.has_buffers() && !source.has_single_buffer() && source.any_stmt(waits) {
-        limits.push("a task that waits hands over to other buffers only when it begins to wait".into());
-    }
+    let company_waits = company.left_out(source);
+    limits.extend(company_waits.map(String::from));
     let (stop, failed) = (id_of(&stop), id_of(&failed));
     let mut private = private_to_main(&program, &starts);
     private.remove(&stop);
@@ -291,6 +297,7 @@ pub fn explicit(source: &Program, trace: Trace, switches: Switches<'_>, caps: Ca
         tasks,
         caps,
         limits,
+        company_waits: company_waits.is_some(),
         sliced,
     })
 }
@@ -520,7 +527,8 @@ impl Maker<'_> {
             Mode::Free | Mode::Task | Mode::Thread => Mode::Free,
             Mode::Atomic | Mode::AtOnce => mode,
         };
-        let mut body = Body { locals, params: source.params, mode: inside, level, me, at, fresh: None };
+        let hands_over = self.company.hands_over(p);
+        let mut body = Body { locals, params: source.params, mode: inside, level, me, hands_over, at, fresh: None };
         let mut out = Vec::new();
         let prefix = if mode == Mode::Thread { self.prefix(&source.body) } else { 0 };
         self.block(&source.body[..prefix], &mut body, &mut out);

@@ -3,8 +3,10 @@
 //! A step begins with the first statement behind a scheduling point, so its event is written just before that statement. Where
 //! paths meet of which only some come from a point, a variable says it.
 
+use super::company::HandsOver;
 use super::{At, Body, Maker, Mode, code};
 use crate::build::*;
+use crate::faults::is_false;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
@@ -101,15 +103,19 @@ impl Maker<'_> {
         // Who waits for ever is seen as well.
         self.note(code::SEEN, number(0), out);
         let stuck = stmt(StmtKind::Await(e.clone()));
-        let no = not(e.clone());
+        let no = is_false(&self.program, e);
         // Who waits hands over to other buffers first, and then to other tasks of its own.
         let to_own = when(no.clone(), vec![stmt(StmtKind::Yield)]);
+        let to_others = |waits: Expr| when(waits, vec![stmt(StmtKind::Zield)]);
         if self.implicit {
+            let stands = self.stands(body, out);
             self.arrive(body, out);
             out.push(stuck);
             body.at = At::Point;
             if self.tasks {
+                out.extend(stands.map(|stands| to_others(and(stands, no.clone()))));
                 out.push(to_own);
+                out.extend((body.hands_over == HandsOver::Wherever).then(|| to_others(no)));
             }
         } else {
             // It is no scheduling point by itself.
@@ -118,9 +124,17 @@ impl Maker<'_> {
                 At::Point => out.push(stuck.clone()),
                 At::Either => out.push(when(read(&fresh(body)), vec![stuck.clone()])),
             }
-            let mut others = vec![stmt(StmtKind::Zield), stuck];
+            let mut others = match body.at {
+                At::Point if body.hands_over == HandsOver::Never => Vec::new(),
+                At::Either if body.hands_over == HandsOver::Never => {
+                    vec![when(not(read(&fresh(body))), vec![stmt(StmtKind::Zield)])]
+                }
+                _ => vec![stmt(StmtKind::Zield)],
+            };
+            others.push(stuck);
             if self.tasks {
                 others.push(to_own);
+                others.extend((body.hands_over == HandsOver::Wherever).then(|| to_others(no.clone())));
             }
             match body.at {
                 At::Within => self.tell(code::STEP, number(0), &mut others),
@@ -130,6 +144,22 @@ impl Maker<'_> {
             out.push(when(no, others));
         }
         self.begin(body, out);
+    }
+
+    /// Whether control stands at a point already, where who waits may hand over, too.
+    fn stands(&self, body: &mut Body, out: &mut Block) -> Option<Expr> {
+        if body.hands_over == HandsOver::Never {
+            return None;
+        }
+        match body.at {
+            At::Within => None,
+            At::Point => Some(boolean(true)),
+            At::Either => {
+                let stands = new_local(&mut body.locals, "stands", Type::Bool);
+                out.push(set(&stands, read(&fresh(body))));
+                Some(read(&stands))
+            }
+        }
     }
 
     /// Whether a handle is null, and whether one may go on behind `join`.
