@@ -51,3 +51,27 @@ fn deadlocks_are_asked_about_unless_they_are_no_bugs() {
     }
     expect(&fabius(&["translate", &path, "--to", "explicit", "--no-deadlock"]), 2, &["only `--to sequential`"]);
 }
+
+/// What a task accesses first follows at once on what its buffer did before. What stands in front of it is no statement more than
+/// in the source.
+#[test]
+fn the_program_itself_is_written_without_a_statement_in_front_of_a_tasks_first_access() {
+    let folder = folder("translate-task");
+    let others = "buffer b { post w(); x = 1; }\nprocess r[1] { x = 0; }\n";
+    for (task, code) in [
+        ("select { when x == 1 { } or when x == 0 { assert false; } }", 0),
+        ("var t: 0..1; assert x == 1 + t;", 0),
+        ("var t: 0..1 = 0; assert x == 1 + t;", 1),
+        ("var t: 0..1; t = 0; assert x == 1 + t;", 1),
+        ("var t: 0..1; var u: 0..1 = 0; assert x == 1 + t + u;", 1),
+    ] {
+        let path = folder.join("task.fab").display().to_string();
+        std::fs::write(&path, format!("var x: int;\nproc w() {{ {task} }}\n{others}")).expect("a file can be written");
+        expect(&fabius(&["check", &path]), code, &[]);
+        let output = fabius(&["translate", &path, "--to", "fab"]);
+        expect(&output, 0, &["proc w"]);
+        let printed = folder.join("printed.fab").display().to_string();
+        std::fs::write(&printed, &output.stdout).expect("a file can be written");
+        expect(&fabius(&["check", &printed]), code, &[]);
+    }
+}

@@ -351,14 +351,15 @@ impl Writer<'_> {
         for id in (proc.params..proc.locals.len()).filter(|id| Some(*id) != number) {
             let _ = writeln!(out, "var {}: {};", self.locals[id], self.ty(&proc.locals[id].ty));
         }
-        // Locals begin with these values anyway.
+        // Locals begin with these values anyway. But the step of a task may begin with such a statement.
         let is_initial = |s: &Stmt| match &s.kind {
             StmtKind::Assign(Place { base: Base::Local(l), path, .. }, Expr { kind: ExprKind::Const(v), .. }) => {
                 path.is_empty() && *l >= proc.params && *v == proc.locals[*l].ty.default_value(&self.program.records)
             }
             _ => false,
         };
-        let begin = proc.body.iter().take_while(|s| is_initial(s)).count();
+        let of_threads = !self.program.has_buffers();
+        let begin = proc.body.iter().take_while(|s| of_threads && is_initial(s)).count();
         self.statements(&proc.body[begin..], &mut out);
         out.push('}');
         out

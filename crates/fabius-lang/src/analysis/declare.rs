@@ -575,6 +575,12 @@ impl Body<'_> {
             span: self.name.span,
         }
     }
+
+    /// How many locals are declared without a value in front of all else: they begin with these values anyway.
+    pub(super) fn declared_in_front(&self) -> usize {
+        let declares = |s: &&ast::Stmt| matches!(s.node, ast::StmtKind::Local { init: None, .. });
+        self.block.node.iter().take_while(declares).count()
+    }
 }
 
 fn too_large(name: &str, span: Span, diagnostics: &mut Vec<Diagnostic>) {

@@ -178,6 +178,12 @@ fn finish(
     if diagnostics.is_empty() {
         access::check_atomic(&program, access::Inside::Waits, diagnostics);
         yields::give_way_to_threads(&mut program);
+        // The step of a task begins with its first statement, which a declaration in front is not.
+        if program.has_buffers() {
+            for (proc, body) in program.procs.iter_mut().zip(&bodies) {
+                proc.body.drain(..body.declared_in_front());
+            }
+        }
         access::infer_classes(&mut program, &declared);
         access::assign(&mut program);
         dropping::assign(&mut program);
