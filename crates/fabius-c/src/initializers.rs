@@ -2,6 +2,7 @@
 
 use crate::core::*;
 use crate::expressions::{Ex, is_wide, string_bytes};
+use crate::library::pthread::{ERRORCHECK, RECURSIVE};
 use crate::lower::*;
 use crate::memory::*;
 use crate::places::{Lvalue, Value as Given};
@@ -17,7 +18,12 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) enum Source<'a> {
     Expression(&'a Ex),
     Byte(u8),
+    /// What kind of mutex it is.
+    Kind(i64),
 }
+
+/// Which part of a mutex says of what kind it is.
+const KIND: u32 = 2;
 
 /// A way by numbers: fields and elements.
 type Numbers = Vec<(bool, u32)>;
@@ -112,6 +118,12 @@ impl<'a> Lower<'a, '_> {
         match &init.node {
             Initializer::Expression(e) => {
                 out.push((way, Source::Expression(e)));
+                Ok(())
+            }
+            Initializer::List(items) if self.is_mutex(ty) => {
+                let mut kind = way;
+                kind.push((false, KIND));
+                out.push((kind, Source::Kind(kind_of(items))));
                 Ok(())
             }
             Initializer::List(items) if !ty.is_scalar() => {
@@ -264,19 +276,14 @@ impl<'a> Lower<'a, '_> {
 
     /// A variable with static lifetime: its initial value is constant.
     pub fn initialize_static(&mut self, id: ObjectId, ty: &CType, init: &'a Node<Initializer>) -> Result<()> {
-        if let (Some(kind), CType::Struct(s)) = (self.library_kinds(init), ty.plain())
-            && self.types().structs[*s].name == "pthread_mutex_t"
-        {
-            let span = self.span(init.span);
-            self.set_initial(&direct(id, &vec![(false, 2)], span), kind, span)?;
-        }
         for (way, source) in self.flatten(ty, init)? {
             let span = self.span(init.span);
             let leaf_type = self.type_by_numbers(ty, &way, span)?;
-            if self.is_library_part(ty, &way) {
+            if self.is_library_part(ty, &way) && !matches!(source, Source::Kind(_)) {
                 continue;
             }
             let n = match source {
+                Source::Kind(kind) => kind,
                 Source::Byte(b) => i64::from(b as i8),
                 Source::Expression(e) => {
                     let at = self.span(e.span);
@@ -315,17 +322,9 @@ impl<'a> Lower<'a, '_> {
         matches!(ty.plain(), CType::Struct(id) if self.types().structs[*id].sync)
     }
 
-    /// Mutexes whose initial value says that they are of a kind of their own: glibc writes a number there.
-    fn library_kinds(&self, init: &'a Node<Initializer>) -> Option<i64> {
-        let text = self.span(init.span).text(&self.lines.source);
-        let is = |word: &str| text.contains(word);
-        if is("RECURSIVE") {
-            Some(1)
-        } else if is("ERRORCHECK") {
-            Some(2)
-        } else {
-            None
-        }
+    /// Whether this is a mutex, of whose initial value only the kind matters.
+    fn is_mutex(&self, ty: &CType) -> bool {
+        matches!(ty.plain(), CType::Struct(id) if self.types().structs[*id].name == "pthread_mutex_t")
     }
 
     fn type_by_numbers(&self, ty: &CType, way: &Numbers, span: Span) -> Result<CType> {
@@ -358,7 +357,7 @@ impl<'a> Lower<'a, '_> {
         }
         self.clear_place(lv, span)?;
         for (way, source) in self.flatten(&lv.ty, init)? {
-            if self.is_library_part(&lv.ty, &way) {
+            if self.is_library_part(&lv.ty, &way) && !matches!(source, Source::Kind(_)) {
                 continue;
             }
             self.type_by_numbers(&lv.ty, &way, span)?;
@@ -368,6 +367,7 @@ impl<'a> Lower<'a, '_> {
             }
             let v = match source {
                 Source::Byte(b) => Given::scalar(constant(i64::from(b as i8), CHAR.core(), span), CHAR),
+                Source::Kind(kind) => Given::scalar(constant(kind, CHAR.core(), span), CHAR),
                 Source::Expression(e) => match self.allocation(e, Some(&part.ty))? {
                     Some(v) => v,
                     None => self.value(e)?,
@@ -406,6 +406,7 @@ impl<'a> Lower<'a, '_> {
             }
             let v = match source {
                 Source::Byte(b) => Given::scalar(constant(i64::from(b as i8), CHAR.core(), span), CHAR),
+                Source::Kind(kind) => Given::scalar(constant(kind, CHAR.core(), span), CHAR),
                 Source::Expression(e) => self.value(e)?,
             };
             let v = self.convert(v, &part.ty, span)?;
@@ -432,6 +433,22 @@ fn parts_of(way: &Numbers, span: Span) -> Vec<Part> {
         false => Part::Field(*n as usize),
     };
     way.iter().map(step).collect()
+}
+
+/// What kind of mutex has this initial value, as glibc's macros write it: a number with a name of its own among the parts.
+fn kind_of(items: &[Node<ast::InitializerListItem>]) -> i64 {
+    let kind = |item: &Node<ast::InitializerListItem>| match &item.node.initializer.node {
+        Initializer::List(items) => kind_of(items),
+        Initializer::Expression(e) => match &e.node {
+            Expression::Identifier(name) => match name.node.name.as_str() {
+                "PTHREAD_MUTEX_RECURSIVE_NP" | "PTHREAD_MUTEX_RECURSIVE" => RECURSIVE,
+                "PTHREAD_MUTEX_ERRORCHECK_NP" | "PTHREAD_MUTEX_ERRORCHECK" => ERRORCHECK,
+                _ => 0,
+            },
+            _ => 0,
+        },
+    };
+    items.iter().map(kind).find(|kind| *kind != 0).unwrap_or(0)
 }
 
 fn direct(object: ObjectId, way: &Numbers, span: Span) -> Direct {

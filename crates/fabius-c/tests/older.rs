@@ -74,3 +74,26 @@ fn clocks_write_what_they_tell() {
     let old = "int old; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); pthread_setcancelstate(old, NULL);";
     assert_eq!(said("", old), "verified");
 }
+
+#[test]
+fn the_first_value_of_a_mutex_says_of_what_kind_it_is_wherever_it_stands() {
+    let macros = |text: &str| {
+        text.replace("TWICE", "{ { 0, 0, 0, 0, PTHREAD_MUTEX_RECURSIVE_NP, 0, 0, { 0, 0 } } }")
+            .replace("CHECKED", "{ { 0, 0, 0, 0, PTHREAD_MUTEX_ERRORCHECK_NP, 0, 0, { 0, 0 } } }")
+            .replace("PLAIN", "PTHREAD_MUTEX_INITIALIZER")
+    };
+    let said = |head: &str, main: &str| said(&macros(head), &macros(main));
+    let twice = |lock: &str| format!("pthread_mutex_lock({lock}); assert(pthread_mutex_lock({lock}) == 0);");
+    let is_told = |lock: &str| format!("pthread_mutex_lock({lock}); assert(pthread_mutex_lock({lock}) == 35);");
+    let three = "pthread_mutex_t a = TWICE, b = CHECKED, c = PLAIN;";
+    assert_eq!(said(three, &(twice("&a") + &is_told("&b"))), "verified");
+    assert_eq!(said(three, &twice("&c")), "Deadlock");
+    // Names and remarks beside it say nothing.
+    assert_eq!(said("pthread_mutex_t m = PLAIN; // not RECURSIVE\n", &twice("&m")), "Deadlock");
+    assert_eq!(said("pthread_mutex_t RECURSIVE = PLAIN;", &twice("&RECURSIVE")), "Deadlock");
+    let parts = "struct { int n; pthread_mutex_t m; } s = { 3, TWICE }; pthread_mutex_t all[] = { PLAIN, CHECKED };";
+    assert_eq!(said(parts, &(twice("&s.m") + &is_told("&all[1]") + "assert(s.n == 3);")), "verified");
+    assert_eq!(said(parts, &format!("assert(sizeof all == 2 * sizeof s.m); {}", twice("all"))), "Deadlock");
+    assert_eq!(said("", &format!("pthread_mutex_t m = TWICE; {}", twice("&m"))), "verified");
+    assert_eq!(said("", &format!("static pthread_mutex_t m = CHECKED; {}", is_told("&m"))), "verified");
+}

@@ -8,7 +8,7 @@ mod leaks;
 mod memory;
 mod named;
 mod orders;
-mod pthread;
+pub(crate) mod pthread;
 mod sort;
 mod strings;
 mod svcomp;

@@ -23,8 +23,8 @@ const ETIMEDOUT: i64 = 110;
 const EDEADLK: i64 = 35;
 const EPERM: i64 = 1;
 /// Kinds of mutexes, as glibc numbers them.
-const RECURSIVE: i64 = 1;
-const ERRORCHECK: i64 = 2;
+pub(crate) const RECURSIVE: i64 = 1;
+pub(crate) const ERRORCHECK: i64 = 2;
 /// What functions call in which a thread may end that called them by others.
 const EXITS: &str = "pthread_exit";
 /// A mutex that was destroyed.
