@@ -23,6 +23,10 @@ pub struct Cycles {
     pub last: Vec<u64>,
     /// Threads that have run since states are compared.
     pub ran: u64,
+    /// By thread which lock could not be had last.
+    pub refused: HashMap<usize, usize, Fixed>,
+    /// In which step each lock was given back last, since one could not be had.
+    pub given_back: HashMap<usize, u64, Fixed>,
 }
 
 /// What is known of all executions: whose stacks others have used, and who was in executions that came back to a state.

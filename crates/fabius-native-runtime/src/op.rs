@@ -66,6 +66,9 @@ pub const fn of_semaphores(set: usize, part: usize) -> usize {
 /// Stands for the ends of threads among the data that are points: nothing of a program is there.
 pub const ENDS: usize = 8;
 
+/// The same for keys that are deleted.
+pub const DELETED: usize = 16;
+
 /// A signal on its way.
 #[derive(Clone, Copy)]
 pub struct Sent {
@@ -92,6 +95,9 @@ pub const REGULAR: usize = of_library(6);
 
 /// The names and descriptors of message queues, as one object of operations.
 pub const QUEUES: usize = of_library(7);
+
+/// Keys of thread-specific values, as one object of operations.
+pub const KEYS: usize = of_library(9);
 
 /// Sets of files: to read from, to write to, with news.
 pub type Sets = [*mut libc::fd_set; 3];

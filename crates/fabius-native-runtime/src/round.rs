@@ -14,10 +14,20 @@ use crate::races::Touch;
 use crate::rt::Rt;
 use fabius_trace::Bound;
 
+const BY_TURNS: &str = "executions end where threads take locks and give them back by turns, because they could not have all, and may do so for ever";
+
 impl Rt {
     /// A lock could not be had.
-    pub fn is_refused(&mut self) {
+    pub fn is_refused(&mut self, lock: usize) {
         self.cycles.refusals += 1;
+        self.cycles.refused.insert(self.current, lock);
+    }
+
+    /// A lock is free again.
+    pub fn is_given_back(&mut self, lock: usize) {
+        if self.cycles.refusals > 0 {
+            self.cycles.given_back.insert(lock, self.steps);
+        }
     }
 
     /// An access to memory, while states are compared.
@@ -35,15 +45,7 @@ impl Rt {
 
     /// Whether everything is as it was after an earlier step of the execution, and more than one thread has made a step since.
     pub fn comes_back(&mut self) -> bool {
-        let is_known = self.settings.bound == Bound::Preemptions || self.settings.bound == Bound::None;
-        let is_simple = self.timers.is_empty()
-            && self.handlers.is_empty()
-            && self.streams.is_empty()
-            && self.children.is_empty()
-            && self.signals.is_empty()
-            && self.moved == 0
-            && self.threads.len() <= u64::BITS as usize;
-        if !is_known || !is_simple {
+        if !self.is_known_to_come_back() {
             return false;
         }
         if self.cycles.runs != self.current {
@@ -61,6 +63,47 @@ impl Rt {
             self.stacks.relied_on |= self.cycles.ran;
         }
         comes_back
+    }
+
+    /// Whether it is known that an execution need not go on that comes back to a state.
+    fn is_known_to_come_back(&self) -> bool {
+        let is_known = self.settings.bound == Bound::Preemptions || self.settings.bound == Bound::None;
+        let is_simple = self.timers.is_empty()
+            && self.handlers.is_empty()
+            && self.streams.is_empty()
+            && self.children.is_empty()
+            && self.signals.is_empty()
+            && self.moved == 0
+            && self.threads.len() <= u64::BITS as usize;
+        is_known && is_simple
+    }
+
+    /// Whether nobody goes on, as each would only repeat itself, though a lock that one of them could not have was free since
+    /// everything was like that before: by turns they would find it so, and they do not wait for what never comes.
+    pub fn hinder_each_other(&mut self) -> bool {
+        if self.repeated != self.steps || (0..self.threads.len()).any(|thread| self.is_ready(thread)) {
+            return false;
+        }
+        let waiting = (0..self.threads.len()).filter(|thread| self.threads[*thread].repeats == Some(self.steps));
+        let waiting: Vec<usize> = waiting.collect();
+        let gone_on = |thread: &usize| self.seen_state.and_then(|state| self.left.get(&(*thread, state)));
+        let first = waiting.iter().filter_map(gone_on).map(|(step, _)| *step).min().unwrap_or(self.steps);
+        let was_free = |thread: &usize| {
+            let lock = self.cycles.refused.get(thread);
+            lock.is_some_and(|lock| self.cycles.given_back.get(lock).is_some_and(|given| *given >= first))
+        };
+        if !waiting.iter().any(was_free) {
+            return false;
+        }
+        // Each of them has gone on from this very state.
+        let shared = Some(self.cycles.shared);
+        let all_have = waiting.iter().all(|thread| gone_on(thread).is_some_and(|(_, before)| *before == shared));
+        if all_have && self.is_known_to_come_back() && self.all_have_run_since(first - 1) {
+            self.stacks.relied_on |= self.cycles.ran;
+        } else {
+            self.limits.insert(BY_TURNS.into());
+        }
+        true
     }
 
     /// Whether each thread has made a step behind that one, or waits for the end of one that goes on.

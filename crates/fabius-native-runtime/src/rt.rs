@@ -203,7 +203,7 @@ pub struct Rt {
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
-    pub left: HashSet<(usize, u64), Fixed>,
+    pub left: HashMap<(usize, u64), (u64, Option<u64>), Fixed>,
     /// What is known where threads may go round.
     pub cycles: Cycles,
     /// Stacks that others use, and those that it matters of.
@@ -416,7 +416,7 @@ impl Rt {
             children: Vec::new(),
             signals: Vec::new(),
             random: 0,
-            left: HashSet::default(),
+            left: HashMap::default(),
             cycles: Cycles::default(),
             stacks: Stacks::default(),
             seen_state: None,

@@ -43,7 +43,8 @@ impl Rt {
         if (self.threads[me].gave_way || self.is_watched(me))
             && let Some(state) = known.or_else(|| self.state())
         {
-            self.left.insert((me, state));
+            let shared = self.cycles.are_looked_for().then_some(self.cycles.shared);
+            self.left.entry((me, state)).or_insert((self.steps, shared));
         }
         self.threads[me].gave_way = false;
     }
@@ -70,7 +71,7 @@ impl Rt {
             if !(waits(thread) || is_current || thread.spins) {
                 continue;
             }
-            if state.is_some_and(|state| self.left.contains(&(number, state))) {
+            if state.is_some_and(|state| self.left.contains_key(&(number, state))) {
                 let steps = self.steps;
                 let thread = &mut self.threads[number];
                 thread.repeats = Some(steps);

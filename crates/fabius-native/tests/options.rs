@@ -492,3 +492,39 @@ fn a_limit_of_executions_is_no_answer() {
     let report = run(&target, &Plan { walk: Walk::Random, executions: Some(3), ..plan() });
     assert_eq!((told(&report).as_str(), report.executions), ("unknown Executions", 3));
 }
+
+#[test]
+fn threads_that_give_locks_back_by_turns_do_not_wait_for_what_never_comes() {
+    let text = r#"
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int times;
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static void both(pthread_mutex_t *first, pthread_mutex_t *second) {
+    for (;;) {
+        pthread_mutex_lock(first);
+        if (pthread_mutex_trylock(second) == 0) break;
+        pthread_mutex_unlock(first);
+        BESIDES
+    }
+    pthread_mutex_unlock(second);
+    pthread_mutex_unlock(first);
+}
+static void *other(void *unused) {
+    both(&a, &b);
+    return unused;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, other, NULL);
+    both(&b, &a);
+    pthread_join(thread, NULL);
+}
+"#;
+    for (name, besides, limits) in [("by_turns.c", "", 0), ("by_turns_seen.c", "times = 1;", 1)] {
+        let report = run(&build_text(name, &text.replace("BESIDES", besides)), &Plan { max: Some(2), ..plan() });
+        assert_eq!(told(&report), "bounded", "{name}");
+        let said = report.limits.iter().filter(|limit| limit.contains("give them back by turns")).count();
+        assert_eq!(said, limits, "{name}: {:?}", report.limits);
+    }
+}

@@ -95,6 +95,7 @@ pub fn release(mutex: usize, pc: usize) -> i32 {
             m.owner = if m.inherited != 0 { LOST } else { 0 };
         }
         rt.clocks.release(rt.current, mutex);
+        rt.is_given_back(mutex);
     }
     0
 }
@@ -177,7 +178,7 @@ extern "C-unwind" fn trylock(mutex: usize, pc: usize) -> i32 {
     check(mutex, pc);
     let m = at(mutex);
     if m.lock != 0 && !(m.kind & 3 == RECURSIVE && is_free(mutex, rt().current)) {
-        rt().is_refused();
+        rt().is_refused(mutex);
         return libc::EBUSY;
     }
     take(mutex)

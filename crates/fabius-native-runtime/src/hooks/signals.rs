@@ -82,10 +82,14 @@ extern "C-unwind" fn pthread_sigqueue_here(thread: usize, signal: i32, value: us
     super::thread::sends("pthread_sigqueue", thread, Sent { signal, code: libc::SI_QUEUE, value }, pc)
 }
 
-extern "C-unwind" fn raise_here(signal: i32, _: usize) -> i32 {
+extern "C-unwind" fn raise_here(signal: i32, pc: usize) -> i32 {
     if !in_program() || !(1..=64).contains(&signal) {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn raise(i32) -> i32)(signal) };
+    }
+    // What is to be done about it others may say before.
+    if rt().has_others() {
+        point(Op::new("raise", pc).reads(PROCESS));
     }
     send(rt().current, Sent { signal, code: libc::SI_TKILL, value: 0 });
     0

@@ -75,13 +75,13 @@ extern "C-unwind" fn settime_here(file: i32, flags: i32, new: *const Setting, ol
     result
 }
 
-extern "C-unwind" fn gettime_here(file: i32, to: *mut Setting, _: usize) -> i32 {
+extern "C-unwind" fn gettime_here(file: i32, to: *mut Setting, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn timerfd_gettime(i32, *mut Setting) -> i32)(file, to) };
     }
     match of(file) {
-        Ok((number, _)) => gets(number, to),
+        Ok((number, _)) => gets("timerfd_gettime", number, to, pc),
         Err(error) => fails_with(error) as i32,
     }
 }

@@ -175,12 +175,12 @@ fn tell(to: *mut libc::itimerval, (interval, value): (u64, u64)) {
     }
 }
 
-extern "C-unwind" fn getitimer_here(which: i32, to: *mut libc::itimerval, _: usize) -> i32 {
+extern "C-unwind" fn getitimer_here(which: i32, to: *mut libc::itimerval, pc: usize) -> i32 {
     if !in_program() || which != libc::ITIMER_REAL {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn getitimer(i32, *mut libc::itimerval) -> i32)(which, to) };
     }
-    rt().clock_read = true;
+    looks("getitimer", pc);
     tell(to, timer(REAL).map_or((0, 0), |timer| setting(timer)));
     0
 }
@@ -271,17 +271,23 @@ pub(super) fn sets(
     0
 }
 
-extern "C-unwind" fn gettime_here(number: usize, to: *mut Setting, _: usize) -> i32 {
+extern "C-unwind" fn gettime_here(number: usize, to: *mut Setting, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn timer_gettime(usize, *mut Setting) -> i32)(number, to) };
     }
-    gets(number, to)
+    gets("timer_gettime", number, to, pc)
+}
+
+/// Somebody is about to look at a timer, which may run out before.
+fn looks(name: &'static str, pc: usize) {
+    rt().clock_read = true;
+    point(Op::new(name, pc).reads(PROCESS));
 }
 
 /// What a timer is set to.
-pub(super) fn gets(number: usize, to: *mut Setting) -> i32 {
-    rt().clock_read = true;
+pub(super) fn gets(name: &'static str, number: usize, to: *mut Setting, pc: usize) -> i32 {
+    looks(name, pc);
     let Some(timer) = timer(number) else { return fails_with(libc::EINVAL) as i32 };
     let (interval, value) = setting(timer);
     // SAFETY: the program wants the setting there.
