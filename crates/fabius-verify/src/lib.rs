@@ -18,6 +18,7 @@ mod followed;
 mod forms;
 pub mod graph;
 mod in_time;
+mod least;
 mod needed;
 mod plan;
 pub mod portfolio;

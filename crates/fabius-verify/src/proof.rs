@@ -180,6 +180,8 @@ pub struct Proof {
     pub solver: Figures,
     /// Time to lift and replay what was found.
     pub replaying: Duration,
+    /// Of a bug that was found with bounds that grow: whether none costs less.
+    pub least: bool,
     /// What defaults cut off, in sentences.
     pub(crate) cut: Vec<String>,
 }

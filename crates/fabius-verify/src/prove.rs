@@ -8,6 +8,7 @@ use crate::forms::unparsed;
 pub use crate::forms::{Form, text_of, translate};
 pub use crate::in_time::{Budget, within};
 use crate::in_time::{in_time_and_memory, within_what_is_left};
+use crate::least::is_least;
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::stack::no_thread;
 use crate::work::Work;
@@ -197,6 +198,7 @@ impl Left {
             sliced: Sliced::default(),
             solver: Vec::new(),
             replaying: Duration::ZERO,
+            least: false,
             cut: Vec::new(),
         }
     }
@@ -224,6 +226,9 @@ fn raised(
         let is_last = plan.sequentialization == widest;
         let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
         if !goes_on {
+            if let Verdict::Bug { trace } = &proof.report.verdict {
+                proof.least = plan.incremental && is_least(program, widest, trace, last.as_ref());
+            }
             tell(program, id, &plan, limits, &mut proof);
             return Ok(match (proof.report.verdict.clone(), last) {
                 (Verdict::Unknown { reason, .. }, Some(finished)) => {
@@ -267,7 +272,7 @@ fn attempt(
         (_, Engine::Automatic | Engine::Bmc) => of_verdict(by_bmc::attempt(program, id, plan, &mut work)?),
     };
     let Work { statistics, sliced, figures, replaying, cut, .. } = work;
-    Ok(Proof { report, statistics, sliced, solver: figures, replaying, cut })
+    Ok(Proof { report, statistics, sliced, solver: figures, replaying, least: false, cut })
 }
 
 fn needs_any_threads(id: &ProgramId) -> ProofError {

@@ -15,6 +15,7 @@ mod gathered;
 mod hands_over;
 mod joined;
 mod language;
+mod least;
 mod liveness;
 mod midway;
 mod model_and_code;

@@ -63,9 +63,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         proof.report.limits.push("data races were not looked for".into());
     }
     let (bound, scheduler) = plan.sequentialization.cost();
-    // The rounds of any number of threads are counted in the order in which these threads run; others might need fewer.
-    let any = matches!(plan.sequentialization, Sequentialization::AnyThreads(_));
-    let question = Question { bound, scheduler, points: Points::All, least: plan.incremental && !any };
+    let question = Question { bound, scheduler, points: Points::All, least: proof.least };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
     let code =
         give::answer(&proof.report, question, &loaded, &args.answer, |_, style| table(&proof, style), &document)?;
