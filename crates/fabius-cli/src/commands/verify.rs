@@ -14,7 +14,7 @@ use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
-use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sequentialization, Sliced};
+use fabius_verify::prove::{self, Budget, Dump, Engine, Proof, ProofError, ProofPlan, Sliced};
 use std::path::Path;
 use std::time::Instant;
 
