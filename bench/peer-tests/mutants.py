@@ -20,6 +20,7 @@ from statistics import median
 from crates import CRATES, WORK, both_looms, build, copy, fetch, run, tests_of
 
 ORDERING = re.compile(r"\b(?:Ordering::)?(Acquire|Release|AcqRel|SeqCst)\b(?=\s*[,)])")
+ATOMIC = "core::sync::atomic::Ordering"
 WEAKER = {"Acquire": ["Relaxed"], "Release": ["Relaxed"], "AcqRel": ["Acquire", "Release"], "SeqCst": ["Relaxed"]}
 VALUE = r"((?:[^(),]|\([^()]*\))+)"
 RMW = re.compile(r"((?:\bself\b|\b\w+)(?:\.\w+)*)\.(fetch_add|fetch_sub|fetch_or|fetch_and|swap)\(\s*" + VALUE + r",\s*" + VALUE + r"\)")
@@ -56,10 +57,11 @@ def mutants(folder):
         for match in ORDERING.finditer(text):
             was = match.group(1)
             for now in WEAKER[was]:
-                change(match, match.group(0).replace(was, now), f"{was} -> {now}")
+                # In full: the name need not be imported.
+                change(match, f"{ATOMIC}::{now}", f"{was} -> {now}")
         for match in RMW.finditer(text):
             of, name, value, _ = match.groups()
-            strong = "core::sync::atomic::Ordering::SeqCst"
+            strong = f"{ATOMIC}::SeqCst"
             new = f"{{ let at = &{of}; let value = {value}; let old = at.load({strong}); at.store({NEW[name].format('value')}, {strong}); old }}"
             change(match, new, f"{name} in two")
         for match in STORE.finditer(text):
@@ -96,24 +98,26 @@ class End:
 
 def row(name, ends):
     """What is in the table of a crate, or of all: mutants, found by either, by one alone; executions of the test that fails
-    where it is the same one and both say how many they were."""
+    where it is the same one and both say how many they were, and CPU seconds of that."""
     both = [(loom, ours) for loom, ours in ends if loom.how == ours.how == "found"]
-    same = [(a.executions, b.executions) for a, b in both if a.test == b.test and a.executions and b.executions]
+    counted = [(a, b) for a, b in both if a.test == b.test and a.executions and b.executions]
+    same = [(a.executions, b.executions) for a, b in counted]
     one, other = [sum(loom.how == "found" for loom, _ in ends), sum(ours.how == "found" for _, ours in ends)]
     fewer, as_many = sum(b < a for a, b in same), sum(a == b for a, b in same)
     medians = [str(round(median(column))) if same else "" for column in (list(zip(*same)) or [[], []])]
     sums = [str(sum(column)) for column in (list(zip(*same)) or [[], []])]
-    cells = [name, len(ends), one, other, one - len(both), other - len(both), len(same), *medians, *sums, fewer, as_many]
+    cpu = [f"{sum(end.cpu for end in column):.2f}" for column in (list(zip(*counted)) or [[], []])]
+    cells = [name, len(ends), one, other, one - len(both), other - len(both), len(same), *medians, *sums, fewer, as_many, *cpu]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
 HEAD = """
-| crate | mutants | loom | ours | loom alone | ours alone | counted | median, loom | ours | sum, loom | ours | fewer | equal |
-|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
+| crate | mutants | loom | ours | loom alone | ours alone | counted | median, loom | ours | sum, loom | ours | fewer | equal | CPU s, loom | ours |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"""
 
 
-# What those crates ask rustc for that have a flag of their own. With all of them at once, what crates share is built once.
-FLAGS = "--cfg loom --cfg async_event_loom --cfg diatomic_waker_loom --cfg multishot_loom --cfg oneshot_loom"
+# What those crates ask rustc for whose other dependencies compile with all of that: what they share is built once.
+FLAGS = "--cfg loom --cfg diatomic_waker_loom --cfg multishot_loom"
 
 
 def main():
@@ -132,7 +136,8 @@ def main():
         if flags in FLAGS:
             crate = (name, version, FLAGS, cargo, variables, part)
         folder = copy(sources[name, version], f"mutants-{name}-{version}")
-        environment = {**os.environ, **variables, "LOOM_MAX_PREEMPTIONS": str(asked.preemptions)}
+        # To say where a panic was takes longer than most of these tests.
+        environment = {**os.environ, **variables, "LOOM_MAX_PREEMPTIONS": str(asked.preemptions), "RUST_BACKTRACE": "0"}
         ends = []
         for what, path, text in [("unchanged", None, None), *mutants(folder)[asked.first :: asked.every]]:
             was = path and path.read_text()

@@ -4,6 +4,7 @@
 use crate::answer;
 use crate::command::{self, Asked, Begun};
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
+use crate::few_deviations;
 use crate::in_turns;
 use crate::replay;
 use crate::report::{Report, at_most};
@@ -181,6 +182,8 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
             let has_turns = max.is_none() || config.reduction == Reduction::Adaptive;
             let search = if bound == Bound::Preemptions && has_turns && optimal_is_sound(config, system) {
                 in_turns::search(system, &options, &monitor, &note)
+            } else if bound == Bound::Preemptions && deviates_for_nothing(config, system) {
+                few_deviations::search(system, &options, &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)
             };
@@ -218,6 +221,11 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
             Explored { search: Some(search), walks, options, first: first.into_inner() }
         }
     }
+}
+
+/// Whether the bound says nothing of stale reads and late stores, and there are some.
+fn deviates_for_nothing(config: &Config, system: &Test<'_>) -> bool {
+    config.price_of_deviation == 0 && config.deviations > 0 && system.settings.refine.contains(Refine::WEAK)
 }
 
 /// Whether optimal reduction knows all that the test does: who waits because it would repeat itself is not a matter of what

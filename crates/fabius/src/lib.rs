@@ -68,6 +68,7 @@ mod config;
 mod environment;
 #[doc(hidden)]
 pub mod extend;
+mod few_deviations;
 pub mod future;
 pub mod hint;
 mod in_turns;

@@ -1,9 +1,9 @@
 //! Stale reads and late stores in tests: what is found, what it costs, how it is said, and what limits it.
 
 use fabius::cell::UnsafeCell;
-use fabius::sync::Arc;
 use fabius::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use fabius::sync::atomic::{AtomicUsize, fence};
+use fabius::sync::{Arc, Mutex};
 use fabius::{Config, Report, Verdict, hint, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -42,6 +42,35 @@ fn a_bound_on_preemptions_alone_has_stale_reads_for_nothing() {
     let trace = found.trace().unwrap_or_else(|| panic!("{found}"));
     assert_eq!((trace.cost, trace.stale), (2, 1), "{}", text(&found));
     assert!(!report(9, Config::new().free_stale_reads().stale(0)).is_bug());
+}
+
+#[test]
+fn what_one_preemption_brings_about_is_found_soon_where_stale_reads_cost_nothing() {
+    // Without a preemption, who gives way has thousands of ways to read what was counted meanwhile.
+    let test = |times: usize, is_seen: usize| {
+        move || {
+            let [count, _] = two();
+            let raised = Arc::new(Mutex::new(0));
+            let (theirs, says) = (count.clone(), raised.clone());
+            let counts = thread::spawn(move || (0..times).for_each(|n| theirs.store(n + 1, Relaxed)));
+            let raises = thread::spawn(move || {
+                *says.lock().unwrap() = 1;
+                *says.lock().unwrap() = 0;
+            });
+            thread::yield_now();
+            (0..times).for_each(|_| _ = count.load(Relaxed));
+            assert_ne!(*raised.lock().unwrap(), is_seen);
+            counts.join().unwrap();
+            raises.join().unwrap();
+        }
+    };
+    let within = |most| Config::new().preemptions(most).free_stale_reads();
+    let before = within(0).executions(2_000).explore(test(8, 1));
+    assert!(!before.is_bug() && before.executions == 2_000, "{before}");
+    let report = within(2).explore(test(8, 1));
+    assert!(report.is_bug() && report.executions < 1_000, "{report}");
+    let holds = within(2).explore(test(2, 2));
+    assert!(!holds.is_bug(), "{holds}");
 }
 
 #[test]
