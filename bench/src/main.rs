@@ -5,10 +5,12 @@
 //! `cargo run --release --manifest-path bench/Cargo.toml -- figures`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- drivers`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- any-threads [--plot FILE.svg]`
+//! `cargo run --release --manifest-path bench/Cargo.toml -- c [--cbmc COMMAND] [--binary FILE] [NAME..]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- portfolio [--all] [--binary FILE] [NAME..]`
 //! `cargo run --release --manifest-path bench/Cargo.toml -- messages [--plot FILE.svg] [FAMILY..]`
 
 mod any_threads;
+mod c;
 mod drivers;
 mod figures;
 mod messages;
@@ -27,10 +29,11 @@ fn main() -> ExitCode {
         Some("figures") => figures::run(),
         Some("drivers") => drivers::run(),
         Some("any-threads") => any_threads::run(&arguments.collect::<Vec<_>>()),
+        Some("c") => c::run(&arguments.collect::<Vec<_>>()),
         Some("portfolio") => portfolio::run(&arguments.collect::<Vec<_>>()),
         Some("messages") => messages::run(arguments.collect()),
         _ => Err(
-            "usage: fabius-bench spin [--runs N] [NAME..] | reductions [--binary FILE] | figures | drivers | any-threads [--plot FILE.svg] | portfolio [--all] [--binary FILE] [NAME..] | messages [--plot FILE.svg] [FAMILY..]"
+            "usage: fabius-bench spin [--runs N] [NAME..] | reductions [--binary FILE] | figures | drivers | any-threads [--plot FILE.svg] | c [--cbmc COMMAND] [--binary FILE] [NAME..] | portfolio [--all] [--binary FILE] [NAME..] | messages [--plot FILE.svg] [FAMILY..]"
                 .into(),
         ),
     };
