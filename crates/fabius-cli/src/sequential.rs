@@ -12,7 +12,8 @@ const MORE_ROUNDS: u32 = 3;
 pub fn sequentialization(args: &SequentialArgs, program: &Program) -> Result<Sequentialization, Failure> {
     let any = is_parameterized(program);
     if args.threads.is_some() && !any {
-        return Err(input("no process of this program is of any number").help("write `process name[*] { .. }`"));
+        return Err(input("no process of this program is of any number")
+            .help("write `process name[*] { .. }`; in C, `fabius_spawn_any(name)` at the end of `main`"));
     }
     if let (Some(delays), Some(DelayedArg::RoundRobin)) = (args.delays, args.scheduler) {
         let rounds = args.rounds.unwrap_or((delays + MORE_ROUNDS).min(MOST));

@@ -93,6 +93,12 @@ fn misuse(e: Expr, words: &str, span: Span) -> Stmt {
     stmt(StmtKind::Assert(Expr { span, ..e }, Check::SyncMisuse, Some(words.into())), span)
 }
 
+/// A mutex that was destroyed is free for ever: whoever takes one asks.
+fn is_alive(mutex: &[Place], span: Span) -> Stmt {
+    let there = binary(BinaryOp::Ne, read(mutex[2].clone()), int(DESTROYED, span));
+    misuse(there, "a mutex is used that was destroyed", span)
+}
+
 fn when(e: Expr, yes: Block, no: Block, span: Span) -> Stmt {
     stmt(StmtKind::If(Guard::Expr(e), yes, no), span)
 }
@@ -650,8 +656,7 @@ impl<'a> Lower<'a, '_> {
                 Otherwise::Waits => p.clone(),
                 Otherwise::Returns(_) => seen_from(&p, s.test_place(args, span)),
             };
-            let there = binary(BinaryOp::Ne, read(tested[2].clone()), int(DESTROYED, span));
-            let alive = misuse(there, "a mutex is used that was destroyed", span);
+            let alive = is_alive(&tested, span);
             let (looks, test) = (can_be_locked(&tested, span), can_be_locked(&p, span));
             let own = is_own(&tested, span);
             let take = vec![assign(&p[0], me(span), span), plus(&p[1], 1, span)];
@@ -663,8 +668,8 @@ impl<'a> Lower<'a, '_> {
                     Ok((None, vec![alive, tried(looks, test, take, refused, span)]))
                 }
                 Otherwise::Waits => {
-                    let destroyed = eq(read(p[2].clone()), int(DESTROYED, span));
-                    let wait = or(test, or(own.clone(), destroyed));
+                    // One that was destroyed is free.
+                    let wait = or(test, own.clone());
                     Ok((Some(wait), vec![alive, when(own, returns(EDEADLK), take, span)]))
                 }
             }
@@ -774,8 +779,12 @@ impl<'a> Lower<'a, '_> {
             let (waiting, mutex) = (s.parts_of(c, 1, span)?, s.parts_of(m, 3, span)?);
             s.begin_wait(&waiting[0], &mutex, span);
             let ready = and(not(is_in(&waiting[0], span)), can_be_had(&mutex, span));
-            let block =
-                vec![stmt(StmtKind::Await(ready), span), assign(&mutex[0], me(span), span), plus(&mutex[1], 1, span)];
+            let block = vec![
+                stmt(StmtKind::Await(ready), span),
+                is_alive(&mutex, span),
+                assign(&mutex[0], me(span), span),
+                plus(&mutex[1], 1, span),
+            ];
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })
@@ -808,6 +817,7 @@ impl<'a> Lower<'a, '_> {
             ];
             let block = vec![
                 stmt(StmtKind::Await(can_be_had(&mutex, span)), span),
+                is_alive(&mutex, span),
                 assign(&mutex[0], me(span), span),
                 plus(&mutex[1], 1, span),
                 when(is_in(&waiting[0], span), late, Vec::new(), span),

@@ -4,9 +4,10 @@
 //!
 //! Deviations:
 //! 1. A shared variable that holds a thread becomes a flag, and each thread gets a copy of its own: whether the thread in
-//!    there is itself. Both are exact as long as nobody takes a variable over from another thread. The locks of the library
-//!    never do, so threads in other variables are refused.
+//!    there is itself. Both are exact as long as nobody takes a variable over from another thread, as `taken_over` makes sure.
+//!    A thread in a local variable, or one that another thread is compared with, is refused.
 
+use super::taken_over::taken_over;
 use crate::Unsupported;
 use crate::build::*;
 use fabius_lang::program::*;
@@ -19,14 +20,14 @@ const SOMEBODY: i64 = 1;
 /// The program in which locks hold flags.
 ///
 /// # Errors
-/// Threads in variables that do not belong to a lock of the library, and sets of threads.
+/// Threads in variables that say more than who has a lock, and sets of threads.
 pub fn without_handles(source: &Program) -> Result<Program, Unsupported> {
     let mut program = source.clone();
     let mut own = BTreeMap::new();
     for (id, g) in source.globals.iter().enumerate() {
-        match threads_in(source, &g.ty, false) {
+        match threads_in(source, &g.ty) {
             Threads::None => {}
-            Threads::OfLocks if !g.per_thread => {
+            Threads::Holders if !g.per_thread => {
                 let copy = new_global_with(&mut program, &format!("own_{}", g.name), g.ty.clone(), g.init.clone());
                 program.globals[id_of(&copy)].per_thread = true;
                 own.insert(id, id_of(&copy));
@@ -34,11 +35,17 @@ pub fn without_handles(source: &Program) -> Result<Program, Unsupported> {
             _ => return Err(refused(g.span)),
         }
     }
-    let local = |l: &Local| threads_in(source, &l.ty, false) != Threads::None;
+    let local = |l: &Local| threads_in(source, &l.ty) != Threads::None;
     if let Some(proc) = source.procs.iter().find(|p| p.locals.iter().any(local)) {
         return Err(refused(proc.span));
     }
-    let mut pass = Pass { source: source.source.clone(), own, wrong: None };
+    if let Some(span) = taken_over(source) {
+        let what = "a thread that may take a lock over from another one where there are any number of threads";
+        let help = "take a lock where it is free (`atomic { await l == null; l = self; }`), give it back where it is one's own, \
+                    and initialize it in front of all threads; or verify a fixed number: `--instances`";
+        return Err(Unsupported::new(what, span, help));
+    }
+    let mut pass = Pass { own, wrong: None };
     for proc in &mut program.procs {
         proc.body = replace(std::mem::take(&mut proc.body), &mut |s| pass.stmt(s));
     }
@@ -46,7 +53,8 @@ pub fn without_handles(source: &Program) -> Result<Program, Unsupported> {
 }
 
 fn refused(span: Span) -> Unsupported {
-    let help = "use locks, semaphores, events or barriers of the library, or verify a fixed number: `--instances`";
+    let help = "a variable may say who has a lock; else use semaphores, events or barriers of the library, or verify a fixed \
+                number: `--instances`";
     Unsupported::new("a handle of a thread where there are any number of threads", span, help)
 }
 
@@ -54,20 +62,18 @@ fn refused(span: Span) -> Unsupported {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Threads {
     None,
-    OfLocks,
+    Holders,
     Elsewhere,
 }
 
-fn threads_in(program: &Program, ty: &Type, in_lock: bool) -> Threads {
+fn threads_in(program: &Program, ty: &Type) -> Threads {
     match ty {
-        Type::Thread if in_lock => Threads::OfLocks,
-        Type::Thread | Type::ThreadSet => Threads::Elsewhere,
+        Type::Thread => Threads::Holders,
+        Type::ThreadSet => Threads::Elsewhere,
         Type::Array { index, .. } if **index == Type::Thread => Threads::Elsewhere,
-        Type::Array { element, .. } => threads_in(program, element, in_lock),
+        Type::Array { element, .. } => threads_in(program, element),
         Type::Record(r) => {
-            let record = &program.records[*r];
-            let is_lock = matches!(record.name.as_str(), "lock" | "reentrant_lock" | "rw_lock");
-            let all = record.fields.iter().map(|f| threads_in(program, &f.ty, is_lock));
+            let all = program.records[*r].fields.iter().map(|f| threads_in(program, &f.ty));
             all.max().unwrap_or(Threads::None)
         }
         _ => Threads::None,
@@ -79,17 +85,7 @@ fn is_without(ty: &Type) -> bool {
     ty.is_scalar() && *ty != Type::Thread
 }
 
-/// Whether a statement has a `=` outside of all brackets.
-fn is_assignment(text: &str) -> bool {
-    let mut depth = 0;
-    text.chars().any(|c| {
-        depth += i32::from("([{".contains(c)) - i32::from(")]}".contains(c));
-        depth == 0 && c == '='
-    })
-}
-
 struct Pass {
-    source: std::sync::Arc<str>,
     own: BTreeMap<GlobalId, GlobalId>,
     wrong: Option<Span>,
 }
@@ -99,9 +95,7 @@ impl Pass {
         let span = s.span;
         let kind = match s.kind {
             StmtKind::Assign(p, e) if p.ty == Type::Thread => {
-                // A step of the library stands where it is called; what is assigned by hand may take over from others.
-                let by_hand = self.source.get(span.start as usize..span.end as usize).is_some_and(is_assignment);
-                let Some(own) = self.own(&p).filter(|_| !by_hand) else {
+                let Some(own) = self.own(&p) else {
                     self.wrong = Some(span);
                     return Vec::new();
                 };

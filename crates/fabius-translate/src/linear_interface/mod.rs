@@ -13,6 +13,7 @@
 pub mod eager;
 mod holders;
 pub mod lazy;
+mod taken_over;
 
 use crate::Caps;
 use crate::build::*;

@@ -108,7 +108,7 @@ fn is_held_by(e: &Expr, holder: &Place, by: &dyn Fn(&Expr) -> bool) -> bool {
 }
 
 /// Whether nobody else holds the lock if this is true.
-fn is_free_or_mine(e: &Expr, holder: &Place) -> bool {
+pub fn is_free_or_mine(e: &Expr, holder: &Place) -> bool {
     match &e.kind {
         ExprKind::Binary(BinaryOp::And, a, b) => is_free_or_mine(a, holder) || is_free_or_mine(b, holder),
         ExprKind::Binary(BinaryOp::Or, a, b) => is_free_or_mine(a, holder) && is_free_or_mine(b, holder),
@@ -144,6 +144,9 @@ fn same_expr(a: &Expr, b: &Expr) -> bool {
     match (&a.kind, &b.kind) {
         (ExprKind::Const(a), ExprKind::Const(b)) => a == b,
         (ExprKind::Read(a), ExprKind::Read(b)) => same_place(a, b),
+        (ExprKind::Cast(x), ExprKind::Cast(y)) => a.ty == b.ty && same_expr(x, y),
+        (ExprKind::Unary(f, x), ExprKind::Unary(g, y)) => f == g && same_expr(x, y),
+        (ExprKind::Binary(f, x, v), ExprKind::Binary(g, y, w)) => f == g && same_expr(x, y) && same_expr(v, w),
         _ => false,
     }
 }

@@ -12,7 +12,7 @@
 
 mod accesses;
 mod hazards;
-mod locks;
+pub(crate) mod locks;
 
 use accesses::Accesses;
 use fabius_lang::program::*;
