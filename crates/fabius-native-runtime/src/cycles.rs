@@ -9,7 +9,7 @@ const REFUSALS: u32 = 2;
 /// What is known of an execution in which threads may go round.
 #[derive(Default)]
 pub struct Cycles {
-    /// How often a lock could not be had by who did not wait for it.
+    /// How often a mutex could not be had by who did not wait for it.
     pub refusals: u32,
     /// The step in which each state was first seen.
     pub seen: HashMap<u64, u64, Fixed>,
@@ -47,7 +47,7 @@ impl Cycles {
 
     /// A new execution begins.
     pub fn clear(&mut self) {
-        if self.refusals > 0 {
+        if !self.refused.is_empty() {
             *self = Cycles::default();
         }
     }

@@ -17,15 +17,20 @@ use fabius_trace::Bound;
 const BY_TURNS: &str = "executions end where threads take locks and give them back by turns, because they could not have all, and may do so for ever";
 
 impl Rt {
-    /// A lock could not be had.
+    /// A mutex could not be had.
     pub fn is_refused(&mut self, lock: usize) {
         self.cycles.refusals += 1;
+        self.cannot_have(lock);
+    }
+
+    /// A lock of whatever kind, or a unit, could not be had.
+    pub fn cannot_have(&mut self, lock: usize) {
         self.cycles.refused.insert(self.current, lock);
     }
 
-    /// A lock is free again.
+    /// It can be had again.
     pub fn is_given_back(&mut self, lock: usize) {
-        if self.cycles.refusals > 0 {
+        if !self.cycles.refused.is_empty() {
             self.cycles.given_back.insert(lock, self.steps);
         }
     }

@@ -108,7 +108,7 @@ impl System for Program {
             return Ok(End::Finished);
         }
         rt.look_for_repetition();
-        if rt.cycles.are_looked_for() && (rt.comes_back() || rt.hinder_each_other()) {
+        if rt.cycles.are_looked_for() && rt.comes_back() || rt.hinder_each_other() {
             return Ok(End::Dropped);
         }
         Ok(End::Point)

@@ -497,18 +497,22 @@ fn a_limit_of_executions_is_no_answer() {
 fn threads_that_give_locks_back_by_turns_do_not_wait_for_what_never_comes() {
     let text = r#"
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 static atomic_int times;
-static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
-static void both(pthread_mutex_t *first, pthread_mutex_t *second) {
+static inline void spins(pthread_spinlock_t *lock) { pthread_spin_init(lock, 0); }
+static inline void is_one(sem_t *unit) { sem_init(unit, 0, 1); }
+typedef TYPE lock;
+static lock a, b;
+static void both(lock *first, lock *second) {
     for (;;) {
-        pthread_mutex_lock(first);
-        if (pthread_mutex_trylock(second) == 0) break;
-        pthread_mutex_unlock(first);
+        TAKE(first);
+        if (TRY(second) == 0) break;
+        GIVE(first);
         BESIDES
     }
-    pthread_mutex_unlock(second);
-    pthread_mutex_unlock(first);
+    GIVE(second);
+    GIVE(first);
 }
 static void *other(void *unused) {
     both(&a, &b);
@@ -516,13 +520,28 @@ static void *other(void *unused) {
 }
 int main(void) {
     pthread_t thread;
+    BEGIN(&a);
+    BEGIN(&b);
     pthread_create(&thread, NULL, other, NULL);
     both(&b, &a);
     pthread_join(thread, NULL);
 }
 "#;
-    for (name, besides, limits) in [("by_turns.c", "", 0), ("by_turns_seen.c", "times = 1;", 1)] {
-        let report = run(&build_text(name, &text.replace("BESIDES", besides)), &Plan { max: Some(2), ..plan() });
+    // Its type, and what begins it, takes it, tries to and gives it back.
+    let mutex = "pthread_mutex_t (void) pthread_mutex_lock pthread_mutex_trylock pthread_mutex_unlock";
+    let spin = "pthread_spinlock_t spins pthread_spin_lock pthread_spin_trylock pthread_spin_unlock";
+    let writes = "pthread_rwlock_t (void) pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_unlock";
+    let unit = "sem_t is_one sem_wait sem_trywait sem_post";
+    for (name, words, besides, limits) in [
+        ("by_turns.c", mutex, "", 0),
+        ("by_turns_seen.c", mutex, "times = 1;", 1),
+        ("by_turns_spinning.c", spin, "", 1),
+        ("by_turns_writing.c", writes, "", 1),
+        ("by_turns_units.c", unit, "", 1),
+    ] {
+        let words = ["TYPE", "BEGIN", "TAKE", "TRY", "GIVE"].into_iter().zip(words.split(' '));
+        let text = words.fold(text.replace("BESIDES", besides), |text, (what, is)| text.replace(what, is));
+        let report = run(&build_text(name, &text), &Plan { max: Some(2), ..plan() });
         assert_eq!(told(&report), "bounded", "{name}");
         let said = report.limits.iter().filter(|limit| limit.contains("give them back by turns")).count();
         assert_eq!(said, limits, "{name}: {:?}", report.limits);

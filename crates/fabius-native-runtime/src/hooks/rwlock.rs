@@ -114,6 +114,7 @@ fn taken(lock: usize, write: bool) {
 fn try_take(name: &'static str, lock: usize, write: bool, pc: usize) -> i32 {
     use_of(Op::new(name, pc).on(lock), SIZE);
     if !is_free(lock, write) {
+        rt().cannot_have(lock);
         return libc::EBUSY;
     }
     taken(lock, write);
@@ -206,6 +207,7 @@ extern "C-unwind" fn unlock(lock: usize, pc: usize) -> i32 {
     use_of(Op::new("pthread_rwlock_unlock", pc).on(lock), SIZE);
     let rt = rt();
     let l = at(lock);
+    rt.is_given_back(lock);
     if l.writer == rt.current as u32 + 1 {
         l.writer = 0;
         rt.clocks.release(rt.current, lock);
@@ -264,6 +266,7 @@ extern "C-unwind" fn spin_trylock(lock: usize, pc: usize) -> i32 {
     }
     use_of(Op::new("pthread_spin_trylock", pc).on(lock), SPIN_SIZE);
     if !spin_is_free(lock) {
+        rt().cannot_have(lock);
         return libc::EBUSY;
     }
     spin_taken(lock);
@@ -281,6 +284,7 @@ extern "C-unwind" fn spin_unlock(lock: usize, pc: usize) -> i32 {
     }
     let rt = rt();
     *spin(lock) = 1;
+    rt.is_given_back(lock);
     rt.clocks.release(rt.current, lock);
     0
 }

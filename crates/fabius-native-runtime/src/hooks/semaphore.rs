@@ -77,6 +77,7 @@ extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
     point(Op::new("sem_trywait", pc).on(semaphore));
     super::tsan::check_heap(semaphore, SIZE, true, pc);
     if !is_up(semaphore) {
+        rt().cannot_have(semaphore);
         return error(libc::EAGAIN);
     }
     taken(semaphore);
@@ -118,6 +119,7 @@ extern "C-unwind" fn post(semaphore: usize, pc: usize) -> i32 {
         return error(libc::EOVERFLOW);
     }
     *value(semaphore) += 1;
+    rt().is_given_back(semaphore);
     rt().clocks.release(rt().current, semaphore);
     0
 }
