@@ -41,6 +41,7 @@ pub fn unparse(program: &Program) -> Result<String, String> {
         procs,
         levels,
         names,
+        of_threads: !program.has_buffers(),
         locals: Vec::new(),
         local_types: Vec::new(),
         wrong: Default::default(),
@@ -105,6 +106,8 @@ struct Writer<'a> {
     procs: Vec<String>,
     levels: Vec<String>,
     names: Names,
+    /// Whether no step of a task begins with a statement that could be left out.
+    of_threads: bool,
     /// Of the procedure that is being written.
     locals: Vec<String>,
     local_types: Vec<Type>,
@@ -358,8 +361,7 @@ impl Writer<'_> {
             }
             _ => false,
         };
-        let of_threads = !self.program.has_buffers();
-        let begin = proc.body.iter().take_while(|s| of_threads && is_initial(s)).count();
+        let begin = proc.body.iter().take_while(|s| self.of_threads && is_initial(s)).count();
         self.statements(&proc.body[begin..], &mut out);
         out.push('}');
         out

@@ -18,6 +18,7 @@ use fabius_lang::program::{
     Access, Block, Class, Expr, Guard as Test, Interleave, Place, ProcId, Program, Stmt, StmtKind, Type, Value,
 };
 use fabius_lang::waits::Waits;
+use fabius_lang::walk::is_nothing;
 use fabius_trace::{Points, Span};
 use gathered::{Gathered, gathered};
 use std::collections::HashMap;
@@ -115,6 +116,7 @@ pub(crate) fn compile(program: &Program, points: Points, joins: Joins) -> Compil
             (Interleave::Implicit, Points::Sync) => Some(Access::Sync),
         },
         single,
+        has_buffers: program.has_buffers(),
         globals: places,
         locals: offsets,
         constants: HashMap::new(),
@@ -173,6 +175,7 @@ pub(crate) struct Compiler<'p> {
     /// From which access on a statement is a scheduling point.
     point: Option<Access>,
     single: bool,
+    has_buffers: bool,
     globals: Vec<Arg>,
     locals: Vec<Vec<u32>>,
     constants: HashMap<i64, Arg>,
@@ -297,6 +300,7 @@ impl<'p> Compiler<'p> {
         if !matches!(s.kind, StmtKind::While(..)) {
             self.point_before(s);
         }
+        let first = self.code.instrs.len();
         match &s.kind {
             StmtKind::Skip => {}
             StmtKind::Assign(place, e) => self.assign(place, e, s.span),
@@ -409,6 +413,12 @@ impl<'p> Compiler<'p> {
                 let zero = self.constant(0);
                 self.store(place, zero, None, s.span);
             }
+        }
+        // The step of a task begins with it, though there be nothing to do (`t = t`).
+        let does_nothing = self.code.instrs[first..].iter().all(|i| matches!(i, Instr::Interruptible));
+        if does_nothing && !is_nothing(s) && self.has_buffers {
+            let (dst, a) = (self.temp(1), self.constant(0));
+            self.emit(Instr::Move { dst, a }, info);
         }
     }
 

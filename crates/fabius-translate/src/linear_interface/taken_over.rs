@@ -80,13 +80,16 @@ fn inside<'p>(block: &'p [Stmt], mut known: Vec<&'p Expr>, found: &mut Option<Sp
 
 /// Whether what is known of a lock is of the same one behind a statement: its text has no index that the statement may change.
 fn is_of_the_same_lock(known: &Expr, s: &Stmt) -> bool {
-    let mut changed = BTreeSet::new();
+    let (mut locals, mut globals, mut calls) = (BTreeSet::new(), BTreeSet::new(), false);
     walk::statements(&vec![s.clone()], &mut |s| {
         if let StmtKind::Call(results, ..) = &s.kind {
-            changed.extend(results.iter().flatten());
+            locals.extend(results.iter().flatten());
+            calls = true;
         }
-        if let Some(Place { base: Base::Local(l), .. }) = walk::written(s) {
-            changed.insert(*l);
+        match walk::written(s).map(|p| &p.base) {
+            Some(Base::Local(l)) => drop(locals.insert(*l)),
+            Some(Base::Global(g)) => drop(globals.insert(*g)),
+            Some(Base::Heap(..)) | None => {}
         }
     });
     let mut same = true;
@@ -97,10 +100,11 @@ fn is_of_the_same_lock(known: &Expr, s: &Stmt) -> bool {
         }
         for index in walk::of_place(lock) {
             walk::each(index, &mut |e| {
-                same &= match &e.kind {
-                    ExprKind::Read(Place { base: Base::Local(l), path, .. }) => path.is_empty() && !changed.contains(l),
-                    ExprKind::Read(_) => false,
-                    _ => true,
+                let ExprKind::Read(p) = &e.kind else { return };
+                same &= match &p.base {
+                    Base::Local(l) => !locals.contains(l),
+                    Base::Global(g) => !calls && !globals.contains(g),
+                    Base::Heap(..) => false,
                 };
             });
         }

@@ -147,6 +147,7 @@ fn same_expr(a: &Expr, b: &Expr) -> bool {
         (ExprKind::Cast(x), ExprKind::Cast(y)) => a.ty == b.ty && same_expr(x, y),
         (ExprKind::Unary(f, x), ExprKind::Unary(g, y)) => f == g && same_expr(x, y),
         (ExprKind::Binary(f, x, v), ExprKind::Binary(g, y, w)) => f == g && same_expr(x, y) && same_expr(v, w),
+        (ExprKind::IfElse(c, x, v), ExprKind::IfElse(d, y, w)) => same_expr(c, d) && same_expr(x, y) && same_expr(v, w),
         _ => false,
     }
 }
