@@ -1,5 +1,6 @@
 //! All tests that need no process of their own, in one program: most of the time to build tests is that to link them.
 
+mod any_locks;
 mod cli;
 mod common;
 mod compare;

@@ -1,0 +1,105 @@
+//! Any number of threads that take locks: those of C, and those that a model writes by hand.
+
+use crate::common::{expect, fabius, folder};
+
+/// Each right and, with `WRONG`, wrong; of the last two the right ones take a minute in a test.
+#[test]
+fn any_number_of_threads_of_c_take_locks() {
+    let head = "#include <assert.h>\n#include <pthread.h>\n#include <fabius.h>\n";
+    let inside = "inside++; assert(inside == 1); inside--;";
+    for (name, text, versions) in [
+        (
+            "mutex",
+            format!(
+                "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; unsigned char inside;\n\
+                 #ifdef WRONG\n#define EARLY pthread_mutex_unlock(&m);\n#define LATE\n\
+                 #else\n#define EARLY\n#define LATE pthread_mutex_unlock(&m);\n#endif\n\
+                 void w(void) {{ pthread_mutex_lock(&m); EARLY {inside} LATE }}\n\
+                 int main(void) {{ fabius_spawn_any(w); return 0; }}\n"
+            ),
+            &[("", 0, "no bug"), ("WRONG", 1, "inside == 1")][..],
+        ),
+        (
+            "trylock",
+            format!(
+                "pthread_mutex_t m; unsigned char inside;\n#ifdef WRONG\n#define FAILS(e) e; if (0)\n#else\n#define FAILS(e) if (e)\n#endif\n\
+                 void w(void) {{ FAILS(pthread_mutex_trylock(&m)) return; {inside} pthread_mutex_unlock(&m); }}\n\
+                 int main(void) {{ pthread_mutex_init(&m, 0); fabius_spawn_any(w); return 0; }}\n"
+            ),
+            &[("", 0, "no bug"), ("WRONG", 1, "bug: ")],
+        ),
+        (
+            "spin",
+            format!(
+                "pthread_spinlock_t s; unsigned char inside;\n#ifndef WRONG\n#define WRONG\n#endif\n\
+                 void w(void) {{ pthread_spin_lock(&s); {inside} pthread_spin_unlock(&s); WRONG; }}\n\
+                 int main(void) {{ pthread_spin_init(&s, 0); fabius_spawn_any(w); return 0; }}\n"
+            ),
+            &[("", 0, "no bug"), ("WRONG=pthread_spin_unlock(&s)", 1, "that the thread does not hold")],
+        ),
+        (
+            "initialized",
+            "pthread_mutex_t m;\nvoid w(void) { pthread_mutex_init(&m, 0); pthread_mutex_lock(&m); }\n\
+             int main(void) { fabius_spawn_any(w); return 0; }\n"
+                .into(),
+            &[("", 2, "initialize it in front of all threads")],
+        ),
+        (
+            "order",
+            "pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;\n\
+             void both(pthread_mutex_t *x, pthread_mutex_t *y) { pthread_mutex_lock(x); pthread_mutex_lock(y);\n\
+             pthread_mutex_unlock(y); pthread_mutex_unlock(x); }\n\
+             void v(void) { both(&a, &b); }\nvoid w(void) { both(&b, &a); }\n\
+             int main(void) { fabius_spawn_any(v); fabius_spawn_any(w); return 0; }\n"
+                .into(),
+            &[("WRONG", 1, "deadlock")],
+        ),
+        (
+            "readers",
+            "pthread_rwlock_t l = PTHREAD_RWLOCK_INITIALIZER; unsigned char x, y;\n\
+             void r(void) { pthread_rwlock_rdlock(&l); assert(x == y); pthread_rwlock_unlock(&l); }\n\
+             void w(void) { pthread_rwlock_rdlock(&l); x = !x; y = x; pthread_rwlock_unlock(&l); }\n\
+             int main(void) { fabius_spawn_any(r); fabius_spawn_any(w); return 0; }\n"
+                .into(),
+            &[("WRONG", 1, "x == y")],
+        ),
+    ] {
+        let file = folder("any_locks_of_c").join(format!("{name}.c"));
+        std::fs::write(&file, format!("{head}{text}")).expect("it can be written");
+        let path = file.display().to_string();
+        for (defined, code, said) in versions {
+            let defined = format!("-D{}", if defined.is_empty() { "RIGHT" } else { defined });
+            expect(&fabius(&["verify", &path, "--rounds", "2", &defined]), *code, &[said]);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_take_locks_written_by_hand() {
+    for (name, source, code, text) in [
+        (
+            "holder",
+            "var l: thread;\nvar x: 0..1;\nprocess p[*] { atomic { await l == null; l = self; } x = 1; assert x == 1; x = 0; \
+             atomic { assert l == self; l = null; } }\n",
+            0,
+            "verified",
+        ),
+        (
+            "two-steps",
+            "var l: thread;\nprocess p[*] { await l == null; l = self; atomic { if l == self { l = null; } } }\n",
+            2,
+            "a thread that may take a lock over",
+        ),
+        (
+            "other",
+            "var l: [thread; 2];\nprocess p[*] { var i: 0..1 = 0; atomic { await l[i] == null; i = 1; l[i] = self; } }\n",
+            2,
+            "a thread that may take a lock over",
+        ),
+    ] {
+        let file = folder("any_locks_by_hand").join(format!("{name}.fab"));
+        std::fs::write(&file, source).expect("it can be written");
+        let path = file.display().to_string();
+        expect(&fabius(&["verify", &path, "--threads", "any", "--rounds", "2", "--incremental"]), code, &[text]);
+    }
+}
