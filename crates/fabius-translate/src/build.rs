@@ -4,6 +4,7 @@ use crate::Unsupported;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// A statement that touches nothing shared. (In a sequential program nothing is.)
 pub fn stmt(kind: StmtKind) -> Stmt {
@@ -315,6 +316,21 @@ pub fn each(block: &[Stmt], f: &mut impl FnMut(&Stmt)) {
             _ => {}
         }
     }
+}
+
+/// These procedures and all that they call.
+pub fn called_from(program: &Program, mut todo: Vec<ProcId>) -> BTreeSet<ProcId> {
+    let mut seen = BTreeSet::new();
+    while let Some(p) = todo.pop() {
+        if seen.insert(p) {
+            each(&program.procs[p].body, &mut |s| {
+                if let StmtKind::Call(_, q, _) = s.kind {
+                    todo.push(q);
+                }
+            });
+        }
+    }
+    seen
 }
 
 /// Puts a block in the place of every statement for which `f` gives one. Nested statements first.

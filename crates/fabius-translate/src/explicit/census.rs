@@ -76,24 +76,10 @@ fn has_handles(program: &Program, ty: &Type) -> bool {
 
 /// The globals that nobody but the first thread uses.
 pub(super) fn private_to_main(program: &Program, starts: &[Start]) -> BTreeSet<GlobalId> {
-    let calls = |from: Vec<ProcId>| {
-        let mut seen: BTreeSet<ProcId> = BTreeSet::new();
-        let mut todo = from;
-        while let Some(p) = todo.pop() {
-            if seen.insert(p) {
-                each(&program.procs[p].body, &mut |s| {
-                    if let StmtKind::Call(_, q, _) = s.kind {
-                        todo.push(q);
-                    }
-                });
-            }
-        }
-        seen
-    };
     let mut others = spawned(program);
     others.extend(starts.iter().map(|s| s.proc));
     let mut used = BTreeSet::new();
-    for p in calls(others) {
+    for p in called_from(program, others) {
         globals_of(&program.procs[p].body, &mut used);
     }
     (0..program.globals.len()).filter(|g| !used.contains(g)).collect()

@@ -3,7 +3,7 @@
 //! That a thread has a lock is a flag of its own in [`holders`](super::holders), and nobody can take that from another one. So each
 //! write stands in a step in which it is known by then that the lock is free or one's own. The steps of `init` need not: it runs alone.
 
-use crate::build::each;
+use crate::build::called_from;
 use crate::switches::locks::is_free_or_mine;
 use fabius_lang::program::*;
 use fabius_lang::walk;
@@ -13,25 +13,10 @@ use std::collections::BTreeSet;
 /// The first such place.
 pub fn taken_over(program: &Program) -> Option<Span> {
     let mut found = None;
-    for proc in run_by_processes(program) {
+    for proc in called_from(program, program.processes.iter().map(|p| p.proc).collect()) {
         outside(&program.procs[proc].body, &mut found);
     }
     found
-}
-
-fn run_by_processes(program: &Program) -> BTreeSet<ProcId> {
-    let mut seen = BTreeSet::new();
-    let mut todo: Vec<ProcId> = program.processes.iter().map(|p| p.proc).collect();
-    while let Some(p) = todo.pop() {
-        if seen.insert(p) {
-            each(&program.procs[p].body, &mut |s| {
-                if let StmtKind::Call(_, q, _) = s.kind {
-                    todo.push(q);
-                }
-            });
-        }
-    }
-    seen
 }
 
 /// Statements that are steps of their own: nothing is known when they begin.
