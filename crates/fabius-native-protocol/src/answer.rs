@@ -86,6 +86,8 @@ pub struct Recorded {
     pub threads: Vec<ThreadEnd>,
     /// Two accesses that race.
     pub race: Option<Race>,
+    /// A thread that has ended, whose storage is used, and where it ended.
+    pub ended: Option<(u32, Vec<u64>)>,
     /// The call that failed, with the calls it is in; outermost first.
     pub failed_at: Vec<u64>,
     /// The file and line of a failed assertion.

@@ -24,6 +24,7 @@ mod events;
 mod explore;
 mod fiber;
 mod frames;
+mod gone;
 mod handlers;
 mod heap;
 mod hooks;

@@ -61,6 +61,7 @@ extern "C-unwind" fn fabius_thread_end() {
     if rt().races.is_racy(ENDS) {
         point(Op::new("end", 0).on(ended(me)));
     }
+    crate::gone::ends();
     rt().ends_behind_handlers();
     rt().finishes(me);
     rt().fibers[me].leave();

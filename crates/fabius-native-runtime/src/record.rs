@@ -61,6 +61,17 @@ impl Rt {
         }
     }
 
+    /// Storage is used of a thread that has ended: where that was is written down behind all that it did.
+    pub fn uses_what_is_gone(&mut self, owner: usize) {
+        let thread = &self.threads[owner];
+        let place = vec![if thread.left_at == 0 { thread.function } else { thread.left_at } as u64];
+        if let Some(last) = self.recorder.steps.iter_mut().rfind(|s| s.thread == owner as u32) {
+            let note = Some("the thread ends".into());
+            last.events.push(Event { name: "end".into(), stack: place.clone(), note, ..Event::default() });
+        }
+        self.recorder.ended = Some((owner as u32, place));
+    }
+
     /// What the last event found and left.
     pub fn values(&mut self, old: Option<u64>, new: Option<u64>) {
         if let Some(event) = self.recorder.steps.last_mut().and_then(|s| s.events.last_mut()) {
@@ -88,8 +99,8 @@ impl Rt {
         let threads = threads.collect();
         let (failed_at, failed_line) =
             self.failure.as_ref().map(|f| (f.at.clone(), f.line.clone())).unwrap_or_default();
-        let Recorder { steps, race, .. } = std::mem::take(&mut self.recorder);
-        Recorded { steps, threads, race, failed_at, failed_line }
+        let Recorder { steps, race, ended, .. } = std::mem::take(&mut self.recorder);
+        Recorded { steps, threads, race, ended, failed_at, failed_line }
     }
 }
 

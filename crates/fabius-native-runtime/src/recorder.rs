@@ -28,6 +28,8 @@ pub struct Recorder {
     pub accesses: Vec<Accessed>,
     /// A race.
     pub race: Option<Race>,
+    /// A thread that has ended, whose storage is used, and where it ended.
+    pub ended: Option<(u32, Vec<u64>)>,
     /// A write whose new value is not known yet: step, event.
     pub pending: Option<(usize, usize)>,
     /// A number of all accesses, to compare two executions by.

@@ -26,3 +26,9 @@ pub fn stack_of(address: usize) -> Option<(usize, Range<usize>)> {
     let number = address.checked_sub(BASE)? / STRIDE;
     Some((number, stack_number(number))).filter(|(number, stack)| *number < MOST && stack.contains(&address))
 }
+
+/// The fiber whose stack or thread-local storage an address is in.
+#[inline(always)]
+pub fn fiber_of(address: usize) -> Option<usize> {
+    Some(address.wrapping_sub(BASE) / STRIDE).filter(|number| *number < MOST)
+}

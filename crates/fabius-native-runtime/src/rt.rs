@@ -89,6 +89,10 @@ pub struct Thread {
     pub thrown: usize,
     /// Calls that are under way and where on the stack, if they are written down.
     pub calls: Vec<(usize, usize)>,
+    /// Where its function was left, if that is written down; 0: it is not known.
+    pub left_at: usize,
+    /// When others have used its stack or its thread-local variables last: who, and which eight bytes.
+    pub guests: HashMap<(usize, usize), u64, Fixed>,
 }
 
 /// The steps that one thread has made since another one made one.

@@ -53,6 +53,8 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         blocked: parent.map_or(0, |parent| rt.threads[parent].blocked),
         thrown: 0,
         calls: Vec::new(),
+        left_at: 0,
+        guests: Default::default(),
     });
     rt.free.push(true);
     rt.waiting.announces(number, &rt.threads[number].op);

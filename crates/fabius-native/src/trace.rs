@@ -277,8 +277,12 @@ fn message(failed: &Failed, lanes: &[Lane], names: &mut Names<'_>) -> String {
                 let places = std::iter::once(&run.failed_at).chain(last.take(1)).map(|stack| names.words(stack));
                 let place = places.filter(|p| p != UNKNOWN).collect::<Vec<_>>();
                 let message = uncaught(&failed.message);
-                match place.first() {
+                let message = match place.first() {
                     Some(place) => format!("{message}, at {place}"),
+                    None => message,
+                };
+                match &run.ended {
+                    Some((thread, stack)) => format!("{message}; {} ended at {}", name(*thread), names.words(stack)),
                     None => message,
                 }
             }

@@ -354,6 +354,24 @@ fn a_trace_names_lines_functions_variables_and_values_and_can_be_run_again() {
 }
 
 #[test]
+fn where_a_thread_ended_is_told_of_what_uses_its_stack() {
+    for (end, line) in [("return p;", 5), ("pthread_exit(p);", 5)] {
+        let text = format!(
+            "#include <pthread.h>\nstatic void *leaves(void *unused) {{\n    int x = 7;\n    int *volatile p = &x;\n    {end}\n}}\n\
+             int main(void) {{\n    pthread_t t;\n    void *left;\n    pthread_create(&t, 0, leaves, 0);\n\
+             pthread_join(t, &left);\n    *(int *)left = 3;\n}}\n"
+        );
+        let report = run(&build_text("ended.c", &text), &plan());
+        let message = &bug(&report).message;
+        assert!(message.contains("the stack of a thread that has ended is written, at "), "{message}");
+        assert!(message.contains("ended.c:12; leaves#1 ended at "), "{message}");
+        let ends = bug(&report).steps.iter().flat_map(|s| &s.actions);
+        let ends: Vec<_> = ends.filter(|a| a.note.as_deref() == Some("the thread ends")).map(|a| a.at.line).collect();
+        assert!(ends.len() == 1 && (line..=line + 1).contains(&ends[0]), "{ends:?}");
+    }
+}
+
+#[test]
 fn parts_of_variables_have_their_names() {
     let text = r#"
 #include <assert.h>

@@ -1,7 +1,7 @@
 //! Atomic operations, as the compiler calls them.
 
 use super::entries;
-use super::tsan::{check_heap, touch_atomic};
+use super::tsan::{check_memory, touch_atomic};
 use crate::control::in_program;
 use crate::op::Op;
 use crate::rt::rt;
@@ -19,9 +19,9 @@ pub(super) fn releases(order: i32) -> bool {
 pub(super) fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
     // One object is eight bytes.
     rt().unannounced |= size > 8;
-    check_heap(address, size, write, pc);
+    check_memory(address, size, write, pc);
     point(Op { write, ..Op::new(name, pc).of(address, size) });
-    check_heap(address, size, write, pc);
+    check_memory(address, size, write, pc);
 }
 
 fn written_down(old: u64, new: Option<u64>) {

@@ -37,10 +37,10 @@ extern "C-unwind" fn init(barrier: usize, attributes: usize, count: u32, pc: usi
     if count == 0 {
         return libc::EINVAL;
     }
-    super::tsan::check_heap(barrier, 32, true, pc);
+    super::tsan::check_memory(barrier, 32, true, pc);
     // Others may use it already, which is no use of this barrier.
     point(Op::new("pthread_barrier_init", pc).on(barrier));
-    super::tsan::check_heap(barrier, 32, true, pc);
+    super::tsan::check_memory(barrier, 32, true, pc);
     if super::cond::waiting(barrier).next().is_some() {
         fail(BugKind::SyncMisuse, "a barrier is initialized while threads wait at it", pc);
     }
@@ -53,7 +53,7 @@ extern "C-unwind" fn destroy(barrier: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_barrier_destroy(usize) -> i32)(barrier) };
     }
-    super::tsan::check_heap(barrier, 32, true, pc);
+    super::tsan::check_memory(barrier, 32, true, pc);
     point(Op::new("pthread_barrier_destroy", pc).on(barrier));
     if super::cond::waiting(barrier).next().is_some() {
         fail(BugKind::SyncMisuse, "a barrier is destroyed while threads wait at it", pc);
@@ -67,9 +67,9 @@ extern "C-unwind" fn wait(barrier: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn pthread_barrier_wait(usize) -> i32)(barrier) };
     }
-    super::tsan::check_heap(barrier, 32, true, pc);
+    super::tsan::check_memory(barrier, 32, true, pc);
     point(Op::new("pthread_barrier_wait", pc).on(barrier));
-    super::tsan::check_heap(barrier, 32, true, pc);
+    super::tsan::check_memory(barrier, 32, true, pc);
     let b = at(barrier);
     if b.mark != MARK {
         fail(BugKind::SyncMisuse, "a barrier is used that is not initialized (or was before `main`)", pc);

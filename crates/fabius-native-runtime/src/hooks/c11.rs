@@ -85,9 +85,10 @@ extern "C-unwind" fn detach(thread: usize, _: usize) -> i32 {
     of(unsafe { libc::pthread_detach(thread as libc::pthread_t) })
 }
 
-extern "C-unwind" fn exit(result: i32, _: usize) {
+extern "C-unwind" fn exit(result: i32, pc: usize) {
     if in_program() {
-        rt().me().result = result as usize;
+        let me = rt().me();
+        (me.result, me.left_at) = (result as usize, pc);
     }
     // SAFETY: unwinds to where the thread began.
     unsafe { next!(fn pthread_exit(usize))(result as usize) }

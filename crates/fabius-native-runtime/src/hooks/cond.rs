@@ -1,4 +1,4 @@
-//! Condition variables. Who waits for one is known of the threads; the variable's own bytes are not used.
+//! Condition variables. Who waits for one is known of the threads; of the variable's own bytes four say whether it was destroyed.
 //!
 //! To wait is three points, as in the C library: to become one who waits, to give the mutex back, to get it again.
 
@@ -12,6 +12,10 @@ use fabius_trace::BugKind;
 
 /// Bytes of a `pthread_cond_t`.
 const SIZE: usize = 48;
+
+/// Where it says that it was destroyed, in the bit in which the C library says so; in a new one it is not set.
+const STATE: usize = 36;
+const DESTROYED: u32 = 4;
 
 entries! {
     pthread_cond_init: "rdx" => init;
@@ -43,6 +47,7 @@ extern "C-unwind" fn destroy(cond: usize, pc: usize) -> i32 {
     if waiting(cond).next().is_some() {
         fail(BugKind::SyncMisuse, "a condition variable is destroyed while threads wait for it", pc);
     }
+    *state(cond) |= DESTROYED;
     0
 }
 
@@ -59,14 +64,27 @@ pub fn waiting(cond: usize) -> impl Iterator<Item = usize> {
 /// The point before a condition variable is used, which has to be there.
 fn use_of(name: &'static str, cond: usize, pc: usize) {
     point(Op::new(name, pc).on(cond));
-    super::tsan::check_heap(cond, SIZE, true, pc);
+    super::tsan::check_memory(cond, SIZE, true, pc);
+}
+
+fn state(cond: usize) -> &'static mut u32 {
+    // SAFETY: the program gives the address of a condition variable.
+    unsafe { &mut *((cond + STATE) as *mut u32) }
+}
+
+/// The same of one that is waited for or notified.
+fn use_of_one_that_is(name: &'static str, cond: usize, pc: usize) {
+    use_of(name, cond, pc);
+    if *state(cond) & DESTROYED != 0 {
+        fail(BugKind::SyncMisuse, "a condition variable is used that was destroyed", pc);
+    }
 }
 
 /// Waits under control.
 pub fn wait_here(name: &'static str, cond: usize, mutex: usize, deadline: Option<u64>, pc: usize) -> i32 {
     mutex::check(mutex, pc);
     super::cancel::is_cancelled_here();
-    use_of(name, cond, pc);
+    use_of_one_that_is(name, cond, pc);
     let since = rt().steps;
     let thread = rt().me();
     (thread.waits_for, thread.waits_since, thread.woken) = (cond, since, false);
@@ -134,7 +152,7 @@ pub fn wake(thread: usize) {
 
 /// Wakes one of those who wait: any of them.
 pub fn signal_here(name: &'static str, cond: usize, pc: usize) -> i32 {
-    use_of(name, cond, pc);
+    use_of_one_that_is(name, cond, pc);
     let waiting: Vec<usize> = waiting(cond).collect();
     if !waiting.is_empty() {
         let chosen = rt().choose(waiting.len() as u32) as usize;
@@ -145,7 +163,7 @@ pub fn signal_here(name: &'static str, cond: usize, pc: usize) -> i32 {
 
 /// Wakes all of them.
 pub fn broadcast_here(name: &'static str, cond: usize, pc: usize) -> i32 {
-    use_of(name, cond, pc);
+    use_of_one_that_is(name, cond, pc);
     let all: Vec<usize> = waiting(cond).collect();
     for thread in all {
         wake(thread);

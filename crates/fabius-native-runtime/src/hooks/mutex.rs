@@ -112,7 +112,7 @@ pub fn owner_ends() {
 
 /// Ends the execution if it is no mutex that can be used.
 pub fn check(mutex: usize, pc: usize) {
-    super::tsan::check_heap(mutex, 40, true, pc);
+    super::tsan::check_memory(mutex, 40, true, pc);
     if at(mutex).kind == DESTROYED {
         fail(BugKind::SyncMisuse, "a mutex is used that was destroyed", pc);
     }

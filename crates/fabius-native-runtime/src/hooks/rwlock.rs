@@ -1,7 +1,7 @@
 //! Read-write locks and spin locks, in their own bytes.
 
 use super::entries;
-use super::tsan::check_heap;
+use super::tsan::check_memory;
 use crate::control::in_program;
 use crate::op::{Op, Wait};
 use crate::real::next;
@@ -38,9 +38,9 @@ const SPIN_SIZE: usize = 4;
 
 /// The point before a lock of so many bytes is used, which has to be there before and after.
 fn use_of(op: Op, size: usize) -> Waited {
-    check_heap(op.object, size, true, op.pc);
+    check_memory(op.object, size, true, op.pc);
     let waited = point(op);
-    check_heap(op.object, size, true, op.pc);
+    check_memory(op.object, size, true, op.pc);
     waited
 }
 
@@ -85,7 +85,7 @@ extern "C-unwind" fn destroy(lock: usize, pc: usize) -> i32 {
 }
 
 fn take(name: &'static str, lock: usize, write: bool, deadline: Option<u64>, pc: usize) -> i32 {
-    check_heap(lock, SIZE, true, pc);
+    check_memory(lock, SIZE, true, pc);
     if writer(lock) == Some(rt().current) {
         return libc::EDEADLK;
     }

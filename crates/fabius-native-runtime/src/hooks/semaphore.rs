@@ -46,12 +46,12 @@ extern "C-unwind" fn init(semaphore: usize, shared: i32, value: u32, pc: usize) 
 }
 
 fn take(name: &'static str, semaphore: usize, deadline: Option<u64>, pc: usize) -> i32 {
-    super::tsan::check_heap(semaphore, SIZE, true, pc);
+    super::tsan::check_memory(semaphore, SIZE, true, pc);
     let op = Op::new(name, pc).on(semaphore).when(Wait::Semaphore).until(deadline);
     if super::cancelled_waits::waits(op) == Waited::TimedOut {
         return error(libc::ETIMEDOUT);
     }
-    super::tsan::check_heap(semaphore, SIZE, true, pc);
+    super::tsan::check_memory(semaphore, SIZE, true, pc);
     taken(semaphore);
     0
 }
@@ -75,7 +75,7 @@ extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
         return unsafe { next!(fn sem_trywait(usize) -> i32)(semaphore) };
     }
     point(Op::new("sem_trywait", pc).on(semaphore));
-    super::tsan::check_heap(semaphore, SIZE, true, pc);
+    super::tsan::check_memory(semaphore, SIZE, true, pc);
     if !is_up(semaphore) {
         rt().cannot_have(semaphore);
         return error(libc::EAGAIN);
@@ -114,7 +114,7 @@ extern "C-unwind" fn post(semaphore: usize, pc: usize) -> i32 {
         return unsafe { next!(fn sem_post(usize) -> i32)(semaphore) };
     }
     point(Op::new("sem_post", pc).on(semaphore));
-    super::tsan::check_heap(semaphore, SIZE, true, pc);
+    super::tsan::check_memory(semaphore, SIZE, true, pc);
     if *value(semaphore) == i32::MAX as u32 {
         return error(libc::EOVERFLOW);
     }

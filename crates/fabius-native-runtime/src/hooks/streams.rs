@@ -101,7 +101,7 @@ fn common(stream: usize) -> usize {
 const DIGITS: usize = 8;
 
 fn uses(stream: usize, write: bool, pc: usize) {
-    super::tsan::check_heap(stream, 8, write, pc);
+    super::tsan::check_memory(stream, 8, write, pc);
     if !is_standard(stream) {
         plain("use of a stream", common(stream) + DIGITS, 8, write, pc);
     }

@@ -212,10 +212,10 @@ extern "C-unwind" fn detach(thread: usize, pc: usize) -> i32 {
     if std::mem::replace(&mut other.detached, true) { libc::EINVAL } else { 0 }
 }
 
-extern "C-unwind" fn exit(result: usize, _: usize) {
+extern "C-unwind" fn exit(result: usize, pc: usize) {
     if in_program() {
         let me = rt().me();
-        (me.result, me.cancellable) = (result, false);
+        (me.result, me.cancellable, me.left_at) = (result, false, pc);
     }
     // SAFETY: unwinds to where the thread began, and runs cleanup handlers on the way.
     unsafe { next!(fn pthread_exit(usize))(result) }

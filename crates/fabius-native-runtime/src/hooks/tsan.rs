@@ -89,9 +89,9 @@ extern "C-unwind" fn vptr_update(address: usize, value: usize, pc: usize) {
     }
 }
 
-/// Ends the execution if these bytes of the heap may not be used.
+/// Ends the execution if these bytes may not be used: of the heap, or of a thread that has ended.
 #[inline(always)]
-pub fn check_heap(address: usize, size: usize, write: bool, pc: usize) {
+pub fn check_memory(address: usize, size: usize, write: bool, pc: usize) {
     if heap::contains(address)
         && let Some(misuse) = heap::check(address, size)
     {
@@ -102,14 +102,15 @@ pub fn check_heap(address: usize, size: usize, write: bool, pc: usize) {
         };
         fail(BugKind::Memory, format!("{how} {what}"), pc);
     }
+    crate::gone::check(address, write, pc);
 }
 
 /// An access that synchronizes with nothing.
 #[inline]
 pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
-    check_heap(address, size, write, pc);
+    check_memory(address, size, write, pc);
     if points(name, address, size, write, pc) {
-        check_heap(address, size, write, pc);
+        check_memory(address, size, write, pc);
     }
     touch(name, address, size, write, pc);
 }
@@ -145,9 +146,9 @@ pub fn touch(name: &str, address: usize, size: usize, write: bool, pc: usize) {
 
 /// A call of the library puts its result there, which is told of as the call.
 pub fn gives(name: &'static str, address: usize, size: usize, pc: usize) {
-    check_heap(address, size, true, pc);
+    check_memory(address, size, true, pc);
     if points(name, address, size, true, pc) {
-        check_heap(address, size, true, pc);
+        check_memory(address, size, true, pc);
     }
     let touch = Touch { thread: rt().current, address, size, write: true, atomic: false };
     if rt().record {
@@ -207,7 +208,7 @@ fn raced(byte: usize, touch: Touch, pc: usize) {
 /// An access to a volatile variable: a point, as others may see at once what it does; and it races as any other one
 /// (C11 5.1.2.4).
 fn volatile(address: usize, size: usize, write: bool, pc: usize) {
-    check_heap(address, size, write, pc);
+    check_memory(address, size, write, pc);
     let name = if write { "volatile write" } else { "volatile read" };
     point(Op { write, ..Op::new(name, pc).of(address, size) });
     touch_at_point(Touch { thread: rt().current, address, size, write, atomic: false }, pc);
@@ -240,9 +241,18 @@ pub unsafe extern "C" fn __tsan_func_entry(called_from: usize) {
 /// # Safety
 /// None is needed.
 #[unsafe(no_mangle)]
+#[unsafe(naked)]
 pub unsafe extern "C" fn __tsan_func_exit() {
+    std::arch::naked_asm!("mov rdi, [rsp]", "jmp {target}", target = sym function_ends)
+}
+
+extern "C" fn function_ends(pc: usize) {
     if in_program() && rt().record {
-        rt().me().calls.pop();
+        let me = rt().me();
+        me.calls.pop();
+        if me.calls.is_empty() {
+            me.left_at = pc;
+        }
     }
 }
 
