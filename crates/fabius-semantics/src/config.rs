@@ -64,7 +64,7 @@ pub struct Task {
 }
 
 /// An active procedure.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Frame {
     /// Which.
     pub proc: ProcId,

@@ -102,16 +102,10 @@ impl Run<'_> {
             return Some(End::Interrupted);
         }
         let stmt = next_statement(self.program, task)?;
-        if is_nothing(stmt) {
+        if !stops_at(self.program, self.layout, config, n, task, stmt) {
             return None;
         }
-        if self.layout.point.is_some_and(|least| stmt.access >= least) {
-            return Some(End::Point);
-        }
-        if is_ready(self.program, self.layout, config, n, task) {
-            return None;
-        }
-        if thread {
+        if thread || self.layout.point.is_some_and(|least| stmt.access >= least) {
             return Some(End::Point);
         }
         // WAIT.
@@ -133,9 +127,7 @@ impl Run<'_> {
             for statement in 0.. {
                 let Some((n, task)) = config.task(thread.task) else { break };
                 let next = next_statement(self.program, task);
-                let visible = next
-                    .is_some_and(|s| s.access > Access::Local || matches!(s.kind, StmtKind::Yield | StmtKind::Zield));
-                if visible && !inside_atomic(self.program, task) {
+                if ends_prefix(self.program, task) {
                     break;
                 }
                 if statement == MAX_STATEMENTS {
@@ -173,6 +165,24 @@ impl Run<'_> {
     fn small<'b>(&'b mut self, config: &'b mut Config, n: BufferId) -> Small<'b> {
         Small { program: self.program, layout: self.layout, config, n, choose: self.choose, log: self.log, note: None }
     }
+}
+
+/// Whether a task that may go on, and is not inside of `atomic`, stops in front of its next statement.
+fn stops_at(program: &Program, layout: &Layout, config: &Config, n: BufferId, task: &Task, stmt: &Stmt) -> bool {
+    !is_nothing(stmt)
+        && (layout.point.is_some_and(|least| stmt.access >= least) || !is_ready(program, layout, config, n, task))
+}
+
+/// Whether a thread that has made a statement of a step has come to a scheduling point.
+pub fn thread_stops(program: &Program, layout: &Layout, config: &Config, task: &Task) -> bool {
+    let next = next_statement(program, task);
+    !inside_atomic(program, task) && next.is_some_and(|stmt| stops_at(program, layout, config, task.id, task, stmt))
+}
+
+/// Whether a new thread stands in front of its first access.
+pub fn ends_prefix(program: &Program, task: &Task) -> bool {
+    let is_visible = |s: &Stmt| s.access > Access::Local || matches!(s.kind, StmtKind::Yield | StmtKind::Zield);
+    next_statement(program, task).is_some_and(is_visible) && !inside_atomic(program, task)
 }
 
 /// The next statement of a task; `None` at the end of a body.
@@ -333,7 +343,8 @@ fn go_through(
     Ok(Effect::Went)
 }
 
-fn chooses(kind: &StmtKind) -> bool {
+/// Whether a statement has a choice.
+pub fn chooses(kind: &StmtKind) -> bool {
     matches!(
         kind,
         StmtKind::If(Guard::Star, ..) | StmtKind::While(Guard::Star, _) | StmtKind::Any(..) | StmtKind::SetRemoveAny(_)

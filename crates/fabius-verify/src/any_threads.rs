@@ -95,7 +95,7 @@ fn decide(
     let asks_first = match plan.engine {
         Engine::Automatic => !leaves_out && count >= CONVERGED,
         Engine::Horn => may_converge && count == 1,
-        Engine::Interfaces | Engine::Summaries | Engine::Bmc => false,
+        Engine::Interfaces | Engine::Summaries | Engine::Bmc | Engine::Convergence => false,
     };
     let mut known = if asks_first { always(source, FEW_NODES, work)? } else { Known::NOTHING };
     // Clauses say nothing of deadlocks.
@@ -198,6 +198,7 @@ fn say(
             Engine::Interfaces => by_interfaces(source, count, *effort, work)?,
             Engine::Summaries => by_summaries(source, count, work)?,
             Engine::Horn => by_horn(source, plan, count, work)?,
+            Engine::Convergence => unreachable!("it is asked of programs as they are"),
             Engine::Bmc | Engine::Automatic => by_bmc(source, plan, count, *effort, work)?,
         };
         let goes_on = match (&now, engine, effort) {

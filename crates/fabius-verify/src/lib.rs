@@ -11,6 +11,7 @@ mod by_invariants;
 mod by_summaries;
 mod caps;
 pub mod compare;
+mod convergence;
 mod dead_ends;
 mod endless;
 mod few_values;

@@ -51,6 +51,9 @@ pub enum Engine {
     Interfaces,
     /// Horn clauses, solved by z3: data of any kind, loops and calls without a bound.
     Horn,
+    /// Recursion without a bound, any number of contexts: a number of threads that is fixed, finite data. Bugs
+    /// have the fewest contexts.
+    Convergence,
 }
 
 impl Sequentialization {
@@ -147,6 +150,14 @@ pub struct ProofPlan {
 const FOLLOWED: u32 = 10;
 
 impl ProofPlan {
+    /// What is counted, in the terms of exploration.
+    pub fn cost(&self) -> (Bound, SchedulerKind) {
+        match self.engine {
+            Engine::Convergence => (Bound::Contexts, SchedulerKind::Bag),
+            _ => self.sequentialization.cost(),
+        }
+    }
+
     /// How far loops and calls are followed.
     pub fn depth(&self) -> Depth {
         Depth { unwind: self.unwind.unwrap_or(FOLLOWED), recursion: self.recursion.unwrap_or(FOLLOWED) }

@@ -12,7 +12,7 @@ use crate::least::is_least;
 pub use crate::proof::{Engine, Figures, MOST, Proof, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::stack::no_thread;
 use crate::work::Work;
-use crate::{any_threads, by_bmc, by_horn, by_summaries, properties};
+use crate::{any_threads, by_bmc, by_horn, by_summaries, convergence, properties};
 use fabius_lang::program::Program;
 use fabius_sequential::bmc::{Bmc, Statistics};
 pub use fabius_smt::SolverChoice;
@@ -217,17 +217,18 @@ fn raised(
     let (mut last, mut open) = (None, None);
     for step in 0.. {
         let mut plan = plan.clone();
-        if plan.incremental {
+        if plan.incremental && plan.engine != Engine::Convergence {
             plan.sequentialization = plan.sequentialization.raised(step);
         }
         let mut proof = attempt(program, id, &plan, limits, &mut open, &mut |sequentialization, statistics| {
             tell_news(News::Progress(ProofProgress { sequentialization, statistics, elapsed: began.elapsed() }));
         })?;
-        let is_last = plan.sequentialization == widest;
+        let is_last = plan.sequentialization == widest || plan.engine == Engine::Convergence;
         let goes_on = !is_last && matches!(proof.report.verdict, Verdict::NoBugWithinBounds { .. });
         if !goes_on {
             if let Verdict::Bug { trace } = &proof.report.verdict {
-                proof.least = plan.incremental && is_least(program, widest, trace, last.as_ref());
+                let grows = || plan.incremental && is_least(program, widest, trace, last.as_ref());
+                proof.least = plan.engine == Engine::Convergence || grows();
             }
             tell(program, id, &plan, limits, &mut proof);
             return Ok(match (proof.report.verdict.clone(), last) {
@@ -265,6 +266,7 @@ fn attempt(
         cut: Vec::new(),
     };
     let report = match (plan.sequentialization, plan.engine) {
+        (_, Engine::Convergence) => convergence::attempt(program, id, plan, &mut work)?,
         (Sequentialization::AnyThreads(count), _) => any_threads::attempt(program, id, plan, count, &mut work)?,
         (_, Engine::Interfaces) => return Err(needs_any_threads(id)),
         (_, Engine::Summaries) => of_verdict(by_summaries::attempt(program, id, plan, &mut work)?),

@@ -5,6 +5,7 @@ mod async_oracle;
 mod beginnings;
 mod caps;
 mod collections;
+mod convergence;
 mod corpus;
 mod direct;
 mod endless;

@@ -248,3 +248,19 @@ fn given_numbers_are_part_of_the_answer() {
     let Verdict::Bug { trace } = &found.report.verdict else { panic!("{:?}", found.report.verdict) };
     assert_eq!(trace.program.instances, [("p".to_string(), 2), ("q".to_string(), 2)]);
 }
+
+/// Nobody else follows such stacks for ever.
+#[test]
+fn recursion_without_a_bound_is_answered_by_who_covers_it() {
+    let down = "var x: 0..2;\nproc f(me: 0..2) {\n    if * {\n        f(me);\n    }\n    atomic {\n        await x == 0 || x == me;\n        x = me;\n    }\n    GIVE\n}\nprocess p[1] {\n    f(1);\n}\nprocess q[1] {\n    f(2);\n}\n";
+    let safe = down.replace("GIVE", "let seen = x;\n    assert seen == me;\n    x = 0;");
+    let all = decided(&safe, &ask(None)).expect("it fits");
+    assert_eq!((all.by, &all.report.verdict), (Member::Convergence, &Verdict::Verified));
+    let wrong = down.replace("GIVE", "x = 0;\n    let seen = x;\n    assert seen == 0;");
+    let alone = decided(&wrong, &ask(Some(Member::Convergence))).expect("it fits");
+    let Verdict::Bug { trace } = &alone.report.verdict else { panic!("{:?}", alone.report.verdict) };
+    assert_eq!((trace.kind, trace.cost), (BugKind::Assertion, 2));
+    let Err(MemberError::Unfit(_)) = decided("process p[*] { skip; }", &ask(Some(Member::Convergence))) else {
+        panic!("it is of any number of threads");
+    };
+}

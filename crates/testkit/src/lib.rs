@@ -9,3 +9,4 @@ pub mod messages;
 pub mod mutate;
 pub mod oracle;
 pub mod parameterized;
+pub mod recursive;

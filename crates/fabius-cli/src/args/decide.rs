@@ -46,6 +46,8 @@ pub enum MemberArg {
     Bmc,
     /// Any number of threads, in more and more rounds or in all, as `fabius verify --threads any --incremental` does
     Any,
+    /// Recursion without a bound in a fixed number of threads, as `fabius verify --engine convergence` does
+    Convergence,
     /// Schedules at random, as `fabius check --strategy random` does
     Random,
 }
@@ -56,6 +58,7 @@ impl From<MemberArg> for Member {
             MemberArg::Explore => Member::Exploration,
             MemberArg::Bmc => Member::BoundedModelChecking,
             MemberArg::Any => Member::AnyThreads,
+            MemberArg::Convergence => Member::Convergence,
             MemberArg::Random => Member::RandomWalks,
         }
     }

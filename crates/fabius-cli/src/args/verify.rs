@@ -125,6 +125,8 @@ pub enum EngineArg {
     Interfaces,
     /// Horn clauses, solved by z3: any data, loops and calls without a bound
     Horn,
+    /// Any number of contexts and recursion without a bound, in a fixed number of threads: finite data
+    Convergence,
 }
 
 #[derive(Debug, Args)]

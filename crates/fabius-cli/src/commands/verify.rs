@@ -62,7 +62,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     if races && proof.report.verdict == Verdict::Verified {
         proof.report.limits.push("data races were not looked for".into());
     }
-    let (bound, scheduler) = plan.sequentialization.cost();
+    let (bound, scheduler) = plan.cost();
     let question = Question { bound, scheduler, points: Points::All, least: proof.least };
     let document = documents::Answer::of(&proof.report, question, &loaded.id).with_proof(&proof);
     let code =
@@ -84,6 +84,7 @@ fn plan(args: &VerifyArgs, program: &Program) -> Result<ProofPlan, Failure> {
             EngineArg::Summaries => Engine::Summaries,
             EngineArg::Interfaces => Engine::Interfaces,
             EngineArg::Horn => Engine::Horn,
+            EngineArg::Convergence => Engine::Convergence,
         },
         unwind: args.unwind,
         recursion: args.recursion,

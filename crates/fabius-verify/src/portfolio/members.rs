@@ -3,6 +3,7 @@
 use super::{Ask, Member, MemberError, OFTEN};
 use crate::any_values::with_any_values;
 use crate::bounds::{NO_DEADLOCKS, unknown};
+use crate::convergence;
 use crate::few_values::NOT_ALL;
 use crate::proof::{Engine, MOST, ProofError, ProofPlan, ProofProgress, Sequentialization};
 use crate::prove::{is_parameterized, prove};
@@ -58,6 +59,7 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
             Ok(without_races(work, without_options(report)))
         }
         Member::AnyThreads => more_of_them(work, news),
+        Member::Convergence => Ok(without_races(work, converge(work, news)?)),
     }
 }
 
@@ -267,6 +269,20 @@ fn with_or_without_deadlocks(
     let mut report = any_threads(work, program, &ProofPlan { deadlock: false, time, ..plan }, news)?;
     report.limits.push(NO_DEADLOCKS.into());
     Ok(report)
+}
+
+/// Any number of contexts of the threads that there are.
+fn converge(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberError> {
+    if let Some(wrong) = convergence::unfit(&work.program) {
+        return Err(MemberError::Unfit(format!("this engine does not know {}", wrong.what)));
+    }
+    let plan = ProofPlan {
+        sequentialization: Sequentialization::default_for(&work.program),
+        engine: Engine::Convergence,
+        incremental: false,
+        ..any_number(work, work.left())
+    };
+    any_threads(work, &work.program, &plan, news)
 }
 
 fn any_threads(

@@ -9,7 +9,7 @@ mod members;
 use crate::proof::ProofError;
 use crate::prove::is_parameterized;
 use crate::stack::with_room;
-use crate::{CheckError, Report};
+use crate::{CheckError, Report, convergence};
 use fabius_lang::program::Program;
 use fabius_smt::Watch;
 use fabius_trace::{Bound, BugKind, Points, ProgramId, Reason, SchedulerKind, Verdict};
@@ -30,14 +30,21 @@ pub enum Member {
     BoundedModelChecking,
     /// Any number of threads, in more and more rounds, or in all of them.
     AnyThreads,
+    /// Recursion without a bound, in a fixed number of threads.
+    Convergence,
     /// Schedules at random.
     RandomWalks,
 }
 
 impl Member {
     /// All of them, in the order in which they are asked.
-    pub const ALL: [Member; 4] =
-        [Member::AnyThreads, Member::Exploration, Member::BoundedModelChecking, Member::RandomWalks];
+    pub const ALL: [Member; 5] = [
+        Member::AnyThreads,
+        Member::Exploration,
+        Member::Convergence,
+        Member::BoundedModelChecking,
+        Member::RandomWalks,
+    ];
 
     /// What it is called.
     pub fn name(self) -> &'static str {
@@ -45,6 +52,7 @@ impl Member {
             Member::Exploration => "exploration",
             Member::BoundedModelChecking => "bounded model checking",
             Member::AnyThreads => "any number of threads",
+            Member::Convergence => "convergence",
             Member::RandomWalks => "random walks",
         }
     }
@@ -54,6 +62,7 @@ impl Member {
         match self {
             Member::Exploration => (Bound::Preemptions, SchedulerKind::Bag, true),
             Member::BoundedModelChecking | Member::AnyThreads => (Bound::Rounds, SchedulerKind::Bag, false),
+            Member::Convergence => (Bound::Contexts, SchedulerKind::Bag, true),
             Member::RandomWalks => (Bound::None, SchedulerKind::Bag, false),
         }
     }
@@ -239,6 +248,7 @@ impl Race {
             (None, Member::AnyThreads) => any || has_equal_threads(program) && ask.points == Points::All,
             (None, Member::BoundedModelChecking) => !any,
             (None, Member::Exploration) => ask.is_explorable,
+            (None, Member::Convergence) => ask.points == Points::All && convergence::fits(program),
             (None, Member::RandomWalks) => ask.is_explorable && !any,
         };
         let members: Vec<Member> = Member::ALL.into_iter().filter(fits).collect();
@@ -369,7 +379,8 @@ impl Race {
                 Verdict::Verified => self.settled = Some((self.patience(), member)),
                 // So many copies were asked for, and all was explored.
                 Verdict::NoBugWithinBounds { .. }
-                    if member == Member::Exploration && !is_parameterized(&self.work.program) =>
+                    if matches!(member, Member::Exploration | Member::Convergence)
+                        && !is_parameterized(&self.work.program) =>
                 {
                     self.winner = self.winner.or(Some(member));
                 }

@@ -1,0 +1,171 @@
+//! Any number of contexts, and recursion without a bound.
+
+use fabius_lang::program::Program;
+use fabius_trace::Verdict;
+use fabius_verify::prove::{Engine, ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
+use fabius_verify::{Plan, check, program_id};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use testkit::corpus::programs;
+use testkit::recursive::{Recursive, random};
+
+fn compile(source: &str) -> Program {
+    fabius_lang::compile(source, &Default::default()).unwrap_or_else(|e| panic!("{source}\n{e:?}"))
+}
+
+fn plan(deadlock: bool, time: Option<Duration>) -> ProofPlan {
+    ProofPlan {
+        sequentialization: Sequentialization::Rounds(3),
+        engine: Engine::Convergence,
+        unwind: None,
+        recursion: None,
+        tasks: None,
+        objects: None,
+        incremental: false,
+        deadlock,
+        properties: true,
+        solver: SolverChoice::Embedded,
+        time,
+        memory: None,
+    }
+}
+
+fn converged(source: &str, deadlock: bool) -> Result<Verdict, ProofError> {
+    let id = program_id("test.fab", source, &[], &[]);
+    let time = Some(Duration::from_secs(20));
+    let proof = prove(&compile(source), &id, &plan(deadlock, time), &Arc::new(AtomicBool::new(false)), &|_| {});
+    proof.map(|proof| proof.report.verdict)
+}
+
+fn explored(source: &str) -> Verdict {
+    let id = program_id("test.fab", source, &[], &[]);
+    let plan = Plan { time: Some(Duration::from_secs(5)), memory: Some(200 << 20), ..Plan::default() };
+    check(&compile(source), &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked").verdict
+}
+
+/// What is asked of the programs of the corpus: `// converges: verified [with --no-deadlock]`, `// converges: bug KIND cost SWITCHES`.
+#[test]
+fn every_claim_of_recursive_programs_holds() {
+    let (mut claims, mut wrong) = (0, Vec::new());
+    for path in programs(&["corpus/recursive"]) {
+        let source = std::fs::read_to_string(&path).expect("the file can be read");
+        for claim in source.lines().filter_map(|line| line.strip_prefix("// converges: ")) {
+            claims += 1;
+            let (expected, deadlock) = match claim.strip_suffix(" with --no-deadlock") {
+                Some(expected) => (expected, false),
+                None => (claim, true),
+            };
+            let found = match converged(&source, deadlock).expect("it fits") {
+                Verdict::Verified => "verified".into(),
+                Verdict::Bug { trace } => format!("bug {:?} cost {}", trace.kind, trace.cost).to_lowercase(),
+                other => format!("{other:?}"),
+            };
+            if found != expected {
+                wrong.push(format!("{}: {claim}: {found}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(claims >= 15, "{claims} claims");
+}
+
+/// What is wrong with the answers about a program: none is verified that fails with stacks of a small height.
+fn contradiction(program: &Recursive, counts: &mut Counts) -> Option<String> {
+    let (source, with_height) = (program.source(None), program.source(Some(3)));
+    let said = match converged(&source, true) {
+        Ok(said) => said,
+        // A procedure that waits is called in an atomic block.
+        Err(ProofError::Unsupported(_)) => return None,
+        Err(error) => return Some(format!("{error:?}")),
+    };
+    let few = explored(&with_height);
+    let of_few = match converged(&with_height, true) {
+        Ok(said) => said,
+        Err(error) => return Some(format!("of a height: {error:?}")),
+    };
+    counts.verified += usize::from(said == Verdict::Verified);
+    counts.shown += usize::from(matches!(said, Verdict::Bug { .. }));
+    counts.bugs += usize::from(matches!(few, Verdict::Bug { .. }));
+    counts.lost += usize::from(said != Verdict::Verified && few == Verdict::Verified);
+    counts.lost_of_few += usize::from(of_few != Verdict::Verified && few == Verdict::Verified);
+    match (said, of_few, few) {
+        (_, Verdict::Bug { trace }, Verdict::Verified) => {
+            Some(format!("of a height: verified, and shown {}", trace.message))
+        }
+        (Verdict::Verified, _, Verdict::Bug { trace }) => {
+            Some(format!("verified, and with a height: {}", trace.message))
+        }
+        (_, Verdict::Verified, Verdict::Bug { trace }) => Some(format!("of a height: verified, and {}", trace.message)),
+        _ => None,
+    }
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    verified: usize,
+    shown: usize,
+    /// With stacks of a small height.
+    bugs: usize,
+    /// Not verified, and without a bug of few calls.
+    lost: usize,
+    lost_of_few: usize,
+}
+
+fn compare(seeds: std::ops::Range<u64>) -> Counts {
+    let mut counts = Counts::default();
+    for seed in seeds {
+        let program = random(seed);
+        if let Some(wrong) = contradiction(&program, &mut counts) {
+            let least = program.shrink(|less| {
+                let compiles = fabius_lang::compile(&less.source(None), &Default::default()).is_ok();
+                compiles && contradiction(less, &mut Counts::default()).is_some()
+            });
+            panic!("seed {seed}: {wrong}\n{}", least.source(None));
+        }
+    }
+    counts
+}
+
+#[test]
+fn random_recursive_programs_that_are_verified_do_not_fail_with_few_calls() {
+    let counts = compare(0..150);
+    assert!(counts.verified >= 15 && counts.bugs >= 15 && counts.shown >= counts.bugs * 9 / 10, "{counts:?}");
+}
+
+#[test]
+#[ignore = "minutes"]
+fn many_random_recursive_programs_that_are_verified_do_not_fail_with_few_calls() {
+    let counts = compare(1000..8000);
+    println!("{counts:?}");
+}
+
+#[test]
+fn what_this_engine_does_not_know_is_refused() {
+    for source in [
+        "process p[*] { skip; }",
+        "proc f() { skip; } init { spawn f(); }",
+        "record R { n: 0..1 } var r: ref R; process p[1] { r = new R { n: 1 }; }",
+        "buffer b { skip; }",
+        "var x: bool; process p[2] { atomic { x = !x; await x; } }",
+    ] {
+        assert!(matches!(converged(source, true), Err(ProofError::Unsupported(_))), "{source}");
+    }
+}
+
+/// What is dropped everywhere says nothing.
+#[test]
+fn where_no_execution_completes_nothing_is_verified() {
+    let source = "var x: bool; proc f() { assume false; if * { f(); } } process p[2] { x = true; f(); }";
+    assert!(converged(source, true).expect("it fits").is_vacuous());
+}
+
+/// A counter without a bound has no finite cover.
+#[test]
+fn a_limit_is_kept_where_data_is_infinite() {
+    let source = "var x: int; proc f() { x = x + 1; if * { f(); } assert x >= 0; } process p[1] { f(); f(); }";
+    let id = program_id("test.fab", source, &[], &[]);
+    let plan = plan(true, Some(Duration::from_millis(200)));
+    let proof = prove(&compile(source), &id, &plan, &Arc::new(AtomicBool::new(false)), &|_| {}).expect("it fits");
+    assert!(matches!(proof.report.verdict, Verdict::Unknown { .. }), "{:?}", proof.report.verdict);
+}
