@@ -61,6 +61,7 @@ fn check_claims(folder: &str) -> usize {
 #[test]
 fn every_claim_of_the_examples_holds() {
     assert!(check_claims("examples") >= 15);
+    assert!(check_claims("corpus/recursive/bug") + check_claims("corpus/recursive/safe") >= 15);
 }
 
 #[test]

@@ -38,13 +38,10 @@ pub enum Member {
 
 impl Member {
     /// All of them, in the order in which they are asked.
-    pub const ALL: [Member; 5] = [
-        Member::AnyThreads,
-        Member::Exploration,
-        Member::Convergence,
-        Member::BoundedModelChecking,
-        Member::RandomWalks,
-    ];
+    pub const ALL: [Member; 5] = {
+        use Member::{AnyThreads, BoundedModelChecking, Convergence, Exploration, RandomWalks};
+        [AnyThreads, Exploration, Convergence, BoundedModelChecking, RandomWalks]
+    };
 
     /// What it is called.
     pub fn name(self) -> &'static str {
