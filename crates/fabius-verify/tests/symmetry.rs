@@ -10,6 +10,7 @@ use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use testkit::generate::{Model, Shape, random, random_with_waits_midway};
 
 const WAYS: [(Bound, SchedulerKind); 7] = [
@@ -106,10 +107,15 @@ fn compare(source: &str) -> Result<(u64, u64), String> {
             if strategy == Strategy::DepthFirst && bound == Bound::Depth {
                 continue;
             }
-            let plan = Plan { bound, scheduler, strategy, ..Plan::default() };
+            // Depth first, a few programs with a bug nearby are searched for minutes before it is met.
+            let time = (strategy == Strategy::DepthFirst).then_some(Duration::from_secs(2));
+            let plan = Plan { bound, scheduler, strategy, time, ..Plan::default() };
             let id = program_id("random.fab", source, &[], &[]);
             let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {})
                 .map_err(|e| format!("{bound:?} {strategy:?} {e:?}"))?;
+            if time.is_some() && matches!(report.verdict, Verdict::Unknown { .. }) {
+                continue;
+            }
             if matches!(report.verdict, Verdict::Bug { .. }) != all.bug.is_some() {
                 return Err(format!("{bound:?} {strategy:?}: {:?} | {}", report.verdict, said(&all)));
             }
