@@ -33,6 +33,8 @@ pub struct Loaded {
     pub havocked: Vec<String>,
     /// What its atomic operations may do that is not looked at.
     pub weaker: Weaker,
+    /// Whether `main` ends with a loop without an end that starts threads: [`Creation`](crate::Creation) says how they are counted.
+    pub starts_without_end: bool,
 }
 
 /// Why C files are no program.
@@ -188,6 +190,7 @@ fn pass(
         orders: Default::default(),
         lives: Default::default(),
         body: Body::default(),
+        starts_without_end: false,
         errors: Vec::new(),
     };
     lower.declare_file(unit);
@@ -236,7 +239,8 @@ fn pass(
     crate::narrow::narrow(&mut program);
     program.tried = wide_choices(&program);
     let havocked = lower.havocked.into_iter().collect();
-    Ok(Some(Loaded { source: lines.source.clone(), program, havocked, weaker }))
+    let starts_without_end = lower.starts_without_end;
+    Ok(Some(Loaded { source: lines.source.clone(), program, havocked, weaker, starts_without_end }))
 }
 
 /// Choices among more values than are tried one by one: a search may try a few.

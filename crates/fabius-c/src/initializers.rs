@@ -123,7 +123,9 @@ impl<'a> Lower<'a, '_> {
             Initializer::List(items) if self.is_mutex(ty) => {
                 let mut kind = way;
                 kind.push((false, KIND));
-                out.push((kind, Source::Kind(kind_of(items))));
+                let number = kind_of(items);
+                self.found.recursive |= number == RECURSIVE;
+                out.push((kind, Source::Kind(number)));
                 Ok(())
             }
             Initializer::List(items) if !ty.is_scalar() => {

@@ -44,7 +44,7 @@ mod unwritten;
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;
 pub use library::WRONG_FREES;
-pub use lower::{Limits, Options, RAISED};
+pub use lower::{Creation, Limits, Options, RAISED};
 pub use orders::Weaker;
 pub use property::Property;
 pub use types::DataModel;

@@ -118,6 +118,18 @@ pub struct Options {
     pub model: DataModel,
     /// Whether a function without a body returns any value and changes nothing. It is refused otherwise.
     pub havoc: bool,
+    /// How many threads there are of those that `main` starts in a loop without an end.
+    pub creation: Creation,
+}
+
+/// How threads are counted that `main` starts in a loop without an end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Creation {
+    /// One after the other, up to a limit.
+    #[default]
+    OneByOne,
+    /// As processes of any number: for those who prove.
+    AnyNumber,
 }
 
 /// Bounds that a program does not say itself.
@@ -298,6 +310,7 @@ pub(crate) struct Lower<'a, 's> {
     /// What says how long an array is whose length is not constant, from the outermost.
     pub lengths: BTreeMap<ObjectId, Vec<Option<Base>>>,
     pub body: Body<'a>,
+    pub starts_without_end: bool,
     pub errors: Vec<Refusal>,
 }
 

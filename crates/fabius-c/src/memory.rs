@@ -110,6 +110,8 @@ pub struct Facts {
     pub entered: BTreeSet<(String, String)>,
     /// Whether thread-specific values have destructors.
     pub destructors: bool,
+    /// Whether a mutex may be recursive, so that it counts how often it is held.
+    pub recursive: bool,
     /// Whether functions are registered for the end of the process.
     pub handlers: bool,
     /// Whether the program knows offsets of fields, so that it may come from a field to its struct.
@@ -162,6 +164,7 @@ impl Facts {
         self.threads += other.threads;
         self.entered.extend(other.entered);
         self.destructors |= other.destructors;
+        self.recursive |= other.recursive;
         self.handlers |= other.handlers;
         self.offsets |= other.offsets;
         self.unset |= other.unset;

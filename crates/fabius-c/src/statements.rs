@@ -484,6 +484,9 @@ impl<'a> Lower<'a, '_> {
             if self.ends_early(&items[i]) {
                 return self.end_early(items, i);
             }
+            if self.starts_threads_without_end(&items[i..])? {
+                return Ok(());
+            }
             match &items[i].node {
                 BlockItem::Declaration(d) => self.declare_local(d)?,
                 BlockItem::StaticAssert(a) => self.static_assertion(a)?,

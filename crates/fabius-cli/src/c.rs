@@ -6,7 +6,7 @@
 use crate::args::common::{DataModelArg, ProgramArgs};
 use crate::failure::{Failure, Wrong, input};
 use crate::files;
-use fabius_c::{DataModel, Limits, Options, Property};
+use fabius_c::{Creation, DataModel, Limits, Options, Property};
 use fabius_lang::program::{Expr, ExprKind, Program, StmtKind, Value};
 use fabius_trace::{Action, ProgramId, Span};
 use std::ffi::OsString;
@@ -27,6 +27,8 @@ const DATA_MODEL: &str = "--data-model";
 const OVERFLOW: &str = "--overflow";
 const LEAKS: &str = "--leaks";
 pub const HAVOC: &str = "--havoc";
+/// The name of what says that loops without an end start any number of threads.
+const THREADS: &str = "--threads";
 
 /// What belongs to a C program besides its text, as constants.
 pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
@@ -48,6 +50,13 @@ pub fn constants(args: &ProgramArgs) -> Result<Vec<(String, String)>, Failure> {
         all.push((name.into(), "yes".into()));
     }
     Ok(all)
+}
+
+/// The same program, where loops of `main` without an end start any number of threads.
+pub fn of_any_number(args: &ProgramArgs) -> ProgramArgs {
+    let mut args = args.clone();
+    args.consts.push((THREADS.into(), "any".into()));
+    args
 }
 
 /// Refuses what is for C programs alone, where a program is none.
@@ -182,7 +191,7 @@ pub fn compiler_arguments(id: &ProgramId) -> Vec<OsString> {
         match name.as_str() {
             WITH => all.push(value.into()),
             INCLUDE => all.push(format!("-I{value}").into()),
-            ALLOCATIONS | PROPERTY | DATA_MODEL | OVERFLOW | LEAKS | HAVOC => {}
+            ALLOCATIONS | PROPERTY | DATA_MODEL | OVERFLOW | LEAKS | HAVOC | THREADS => {}
             _ => all.push(format!("-D{name}={value}").into()),
         }
     }
@@ -206,6 +215,7 @@ pub fn load(path: &Path, consts: &[(String, String)]) -> Result<fabius_c::Loaded
             OVERFLOW => options.overflow = true,
             LEAKS => options.leaks = true,
             HAVOC => options.havoc = true,
+            THREADS => options.creation = Creation::AnyNumber,
             _ => options.preprocessor.push(format!("-D{name}={value}")),
         }
     }

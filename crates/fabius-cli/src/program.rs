@@ -20,6 +20,8 @@ pub struct Loaded {
     pub program: Result<Program, Reason>,
     /// What is assumed of it that its text does not say.
     pub assumed: Option<String>,
+    /// Whether it starts threads in a loop without an end.
+    pub starts_without_end: bool,
 }
 
 impl Loaded {
@@ -87,7 +89,7 @@ pub fn compile(
             Ok(fabius_verify::with_instances(program, instances)?)
         }
     };
-    Ok(Loaded { source, id, program, assumed: None })
+    Ok(Loaded { source, id, program, assumed: None, starts_without_end: false })
 }
 
 /// Whether a file is in Promela.
@@ -105,10 +107,18 @@ fn compile_c(source: String, path: &Path, args: &ProgramArgs, budget: Budget<'_>
     let (instances, consts) = (&args.instances, c::constants(args)?);
     let id_of = |source: &str| fabius_verify::program_id(&path.display().to_string(), source, &consts, instances);
     let (file, options) = (path.to_path_buf(), consts.clone());
-    let fabius_c::Loaded { source, program, havocked, weaker } =
+    let fabius_c::Loaded { source, program, havocked, weaker, starts_without_end } =
         match in_budget(budget, move || c::load(&file, &options))? {
             Ok(loaded) => loaded?,
-            Err(reason) => return Ok(Loaded { id: id_of(&source), source, program: Err(reason), assumed: None }),
+            Err(reason) => {
+                return Ok(Loaded {
+                    id: id_of(&source),
+                    source,
+                    program: Err(reason),
+                    assumed: None,
+                    starts_without_end: false,
+                });
+            }
         };
     let program = fabius_verify::with_instances(program, instances)?;
     Ok(Loaded {
@@ -116,6 +126,7 @@ fn compile_c(source: String, path: &Path, args: &ProgramArgs, budget: Budget<'_>
         source,
         program: Ok(program),
         assumed: c::assumed(&havocked, weaker, c::looks_for_races(args)?),
+        starts_without_end,
     })
 }
 

@@ -75,6 +75,21 @@ fn any_number_of_threads_of_c_take_locks() {
 }
 
 #[test]
+fn a_mutex_counts_how_often_it_is_held_only_where_some_are_recursive() {
+    for (kind, counts) in [("PTHREAD_MUTEX_ERRORCHECK", false), ("PTHREAD_MUTEX_RECURSIVE", true)] {
+        let text = format!(
+            "#include <pthread.h>\npthread_mutex_t m;\n\
+             int main(void) {{ pthread_mutexattr_t a; pthread_mutexattr_init(&a); pthread_mutexattr_settype(&a, {kind});\n\
+             pthread_mutex_init(&m, &a); pthread_mutex_lock(&m); pthread_mutex_unlock(&m); return 0; }}\n"
+        );
+        let file = folder("depth_of_mutexes").join(format!("{kind}.c"));
+        std::fs::write(&file, text).expect("it can be written");
+        let run = fabius(&["translate", &file.display().to_string(), "--to", "fab"]);
+        assert_eq!(run.stdout.contains("m_depth + 1"), counts, "{}", run.stdout);
+    }
+}
+
+#[test]
 fn any_number_of_threads_take_locks_written_by_hand() {
     for (name, source, code, text) in [
         (

@@ -64,7 +64,8 @@ impl Rt {
     /// Storage is used of a thread that has ended: where that was is written down behind all that it did.
     pub fn uses_what_is_gone(&mut self, owner: usize) {
         let thread = &self.threads[owner];
-        let place = vec![if thread.left_at == 0 { thread.function } else { thread.left_at } as u64];
+        // Places are those behind calls.
+        let place = vec![if thread.left_at == 0 { thread.function + 1 } else { thread.left_at } as u64];
         if let Some(last) = self.recorder.steps.iter_mut().rfind(|s| s.thread == owner as u32) {
             let note = Some("the thread ends".into());
             last.events.push(Event { name: "end".into(), stack: place.clone(), note, ..Event::default() });

@@ -355,6 +355,13 @@ fn a_trace_names_lines_functions_variables_and_values_and_can_be_run_again() {
 
 #[test]
 fn where_a_thread_ended_is_told_of_what_uses_its_stack() {
+    let text = "#include <pthread.h>\nstatic __thread int x;\nstatic void *leaves(void *unused) { return &x; }\n\
+        int main(void) {\n    pthread_t t;\n    int *left;\n    pthread_create(&t, 0, leaves, 0);\n\
+        pthread_join(t, (void **)&left);\n    return *left;\n}\n";
+    let report = run(&build_text("variable.c", text), &plan());
+    let said = &bug(&report).message;
+    assert!(said.starts_with("a thread-local variable of a thread that has ended is read, at "), "{said}");
+    assert!(said.contains("; leaves#1 ended at ") && said.ends_with("variable.c:3"), "{said}");
     for (end, line) in [("return p;", 5), ("pthread_exit(p);", 5)] {
         let text = format!(
             "#include <pthread.h>\nstatic void *leaves(void *unused) {{\n    int x = 7;\n    int *volatile p = &x;\n    {end}\n}}\n\

@@ -3,6 +3,7 @@
 mod asked;
 mod atomic;
 mod c11;
+mod endless;
 mod handlers;
 mod leaks;
 mod memory;

@@ -134,11 +134,13 @@ impl<'a> Lower<'a, '_> {
             "pthread_mutexattr_init" => self.set_part(args, "pthread_mutexattr_t", 0, int(0, span), span)?,
             "pthread_mutexattr_settype" => {
                 let kind = self.number(args, 1, &C_INT, span)?;
+                self.found.recursive |= value_of(&kind).is_none_or(|kind| kind == RECURSIVE);
                 self.set_part(args, "pthread_mutexattr_t", 0, kind, span)?;
             }
             "pthread_mutex_init" => self.mutex_init(args, span)?,
             "mtx_init" => {
                 let kind = self.number(args, 1, &C_INT, span)?;
+                self.found.recursive |= value_of(&kind).is_none_or(|kind| kind & 1 != 0);
                 let lv = self.object(args, 0, "pthread_mutex_t", span)?;
                 let kind = binary(BinaryOp::BitAnd, kind, int(1, span));
                 self.init_mutex(&lv, kind, span)?;
@@ -659,7 +661,7 @@ impl<'a> Lower<'a, '_> {
             let alive = is_alive(&tested, span);
             let (looks, test) = (can_be_locked(&tested, span), can_be_locked(&p, span));
             let own = is_own(&tested, span);
-            let take = vec![assign(&p[0], me(span), span), plus(&p[1], 1, span)];
+            let take = s.takes(&p, span);
             let returns = |n| vec![assign(&target, int(n, span), span)];
             match otherwise {
                 Otherwise::Returns(EBUSY) => Ok((None, vec![alive, tried(looks, test, take, returns(EBUSY), span)])),
@@ -724,9 +726,7 @@ impl<'a> Lower<'a, '_> {
             let mine = eq(read(tested[0].clone()), me(span));
             let checked = eq(read(tested[2].clone()), int(ERRORCHECK, span));
             let words = "a mutex is unlocked that the thread does not hold";
-            let last = eq(read(p[1].clone()), int(0, span));
-            let give =
-                vec![plus(&p[1], -1, span), when(last, vec![assign(&p[0], nobody(span), span)], Vec::new(), span)];
+            let give = s.gives(&p, span);
             let not_mine = when(
                 checked,
                 vec![assign(&target, int(EPERM, span), span)],
@@ -779,27 +779,40 @@ impl<'a> Lower<'a, '_> {
             let (waiting, mutex) = (s.parts_of(c, 1, span)?, s.parts_of(m, 3, span)?);
             s.begin_wait(&waiting[0], &mutex, span);
             let ready = and(not(is_in(&waiting[0], span)), can_be_had(&mutex, span));
-            let block = vec![
-                stmt(StmtKind::Await(ready), span),
-                is_alive(&mutex, span),
-                assign(&mutex[0], me(span), span),
-                plus(&mutex[1], 1, span),
-            ];
+            let mut block = vec![stmt(StmtKind::Await(ready), span), is_alive(&mutex, span)];
+            block.extend(s.takes(&mutex, span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })
     }
 
+    /// What who may have a mutex does to have it, once more if it is recursive.
+    fn takes(&self, mutex: &[Place], span: Span) -> Block {
+        let mut block = vec![assign(&mutex[0], me(span), span)];
+        if self.session.facts.recursive {
+            block.push(plus(&mutex[1], 1, span));
+        }
+        block
+    }
+
+    /// What who has one does to have it once less.
+    fn gives(&self, mutex: &[Place], span: Span) -> Block {
+        let free = vec![assign(&mutex[0], nobody(span), span)];
+        if !self.session.facts.recursive {
+            return free;
+        }
+        let last = eq(read(mutex[1].clone()), int(0, span));
+        vec![plus(&mutex[1], -1, span), when(last, free, Vec::new(), span)]
+    }
+
     /// A mutex that was locked several times stays locked.
     fn begin_wait(&mut self, waiting: &Place, mutex: &[Place], span: Span) {
         let held = eq(read(mutex[0].clone()), me(span));
-        let last = eq(read(mutex[1].clone()), int(0, span));
-        let block = vec![
+        let mut block = vec![
             misuse(held, "who waits holds the mutex", span),
             stmt(StmtKind::SetInsert(waiting.clone(), me(span)), span),
-            plus(&mutex[1], -1, span),
-            when(last, vec![assign(&mutex[0], nobody(span), span)], Vec::new(), span),
         ];
+        block.extend(self.gives(mutex, span));
         self.push(StmtKind::Atomic(block), span);
     }
 
@@ -815,13 +828,9 @@ impl<'a> Lower<'a, '_> {
                 stmt(StmtKind::SetRemove(waiting[0].clone(), me(span)), span),
                 assign(&target, int(ETIMEDOUT, span), span),
             ];
-            let block = vec![
-                stmt(StmtKind::Await(can_be_had(&mutex, span)), span),
-                is_alive(&mutex, span),
-                assign(&mutex[0], me(span), span),
-                plus(&mutex[1], 1, span),
-                when(is_in(&waiting[0], span), late, Vec::new(), span),
-            ];
+            let mut block = vec![stmt(StmtKind::Await(can_be_had(&mutex, span)), span), is_alive(&mutex, span)];
+            block.extend(s.takes(&mutex, span));
+            block.push(when(is_in(&waiting[0], span), late, Vec::new(), span));
             s.push(StmtKind::Atomic(block), span);
             Ok(())
         })?;

@@ -12,6 +12,13 @@ use fabius_lang::program::{Expr, Level, Proc, ProcId, Process, StmtKind};
 use fabius_trace::Span;
 use lang_c::ast::{BlockItem, Expression, Statement, UnaryOperator};
 
+/// How many threads run a function.
+#[derive(Clone, Copy)]
+pub(super) enum Many {
+    One,
+    Any,
+}
+
 impl<'a> Lower<'a, '_> {
     pub(super) fn tasks(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Option<Value>> {
         match name {
@@ -55,40 +62,62 @@ impl<'a> Lower<'a, '_> {
                          `fabius_spawn_any` and a `return` may stand behind this one, and it stands in no block of `main`",
                     );
                 }
-                let name = self.function_name(self.argument(args, 0, span)?, span)?;
-                if !self.functions[&name].signature.params.is_empty() {
-                    return wrong(span, format!("`{name}` takes a parameter, and any number of threads have none"));
-                }
-                self.found.roots.insert(name.clone());
-                let called = self.proc_of(&name);
-                let results = self.functions[&name].signature.result.is_scalar().then_some(None);
-                let call = stmt(StmtKind::Call(results.into_iter().collect(), called, Vec::new()), span);
-                let proc = self.procs.len();
-                self.procs.push(Some(Proc {
-                    name: name.clone(),
-                    locals: Vec::new(),
-                    params: 0,
-                    results: Vec::new(),
-                    body: vec![call],
-                    span,
-                }));
-                if !self.processes.iter().any(|p| p.name == name) {
-                    self.processes.push(Process { name, proc, count: None, number: None });
-                }
+                let function = self.argument(args, 0, span)?;
+                self.start_at_the_end(function, None, Many::Any, span)?;
             }
             _ => return Ok(None),
         }
         Ok(Some(Value::void()))
     }
 
+    /// Threads that run a function, all with the same argument, once `main` has done all that it does.
+    pub(super) fn start_at_the_end(
+        &mut self,
+        function: &'a Ex,
+        argument: Option<&'a Ex>,
+        many: Many,
+        span: Span,
+    ) -> Result<()> {
+        let name = self.function_name(function, span)?;
+        let signature = self.functions[&name].signature.clone();
+        let values = match (signature.params.as_slice(), argument) {
+            ([], _) => Vec::new(),
+            ([ty], Some(argument)) if ty.is_scalar() && !ty.is_float() => {
+                vec![cast(self.given(argument, span)?, &ty.core())]
+            }
+            (_, None) => {
+                return wrong(span, format!("`{name}` takes a parameter, and any number of threads have none"));
+            }
+            _ => return wrong(span, format!("`{name}` does not take one pointer, as a thread's function does")),
+        };
+        self.found.roots.insert(name.clone());
+        let called = self.proc_of(&name);
+        let results = signature.result.is_scalar().then_some(None);
+        let call = stmt(StmtKind::Call(results.into_iter().collect(), called, values), span);
+        let does_the_same =
+            |p: &Process| self.procs[p.proc].as_ref().is_some_and(|proc| proc.body[0].kind == call.kind);
+        if let Some(n) = self.processes.iter().position(does_the_same) {
+            let count = &mut self.processes[n].count;
+            *count = count.filter(|_| matches!(many, Many::One)).map(|count| count + 1);
+            return Ok(());
+        }
+        let others = self.processes.iter().filter(|p| p.name.strip_prefix(&name).is_some_and(is_a_number)).count();
+        let name = if others == 0 { name } else { format!("{name}_{}", others + 1) };
+        let body = vec![call];
+        let proc = Proc { name: name.clone(), locals: Vec::new(), params: 0, results: Vec::new(), body, span };
+        self.procs.push(Some(proc));
+        let count = match many {
+            Many::One => Some(1),
+            Many::Any => None,
+        };
+        self.processes.push(Process { name, proc: self.procs.len() - 1, count, number: None });
+        Ok(())
+    }
+
     /// Whether a call of `fabius_spawn_any` is one of those with which `main` ends.
     fn stands_at_the_end_of_main(&self, call: Span) -> bool {
         let Some(main) = self.functions.get("main").and_then(|main| main.definition) else { return false };
         let Statement::Compound(items) = &main.node.statement.node else { return false };
-        let returns = |item: &Item| {
-            matches!(&item.node, BlockItem::Statement(s) if matches!(&s.node, Statement::Return(value)
-                if value.as_ref().is_none_or(|value| matches!(value.node, Expression::Constant(_)))))
-        };
         let mut last =
             items.iter().rev().skip_while(|item| returns(item)).take_while(|item| calls(item, &["fabius_spawn_any"]));
         last.any(|item| {
@@ -128,4 +157,15 @@ impl<'a> Lower<'a, '_> {
             _ => wrong(span, format!("`{name}` does not take one pointer")),
         }
     }
+}
+
+/// Whether that is what stands behind the name of those that run the same function with other arguments.
+fn is_a_number(rest: &str) -> bool {
+    rest.is_empty() || rest.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether an item leaves `main` and does nothing else.
+pub(super) fn returns(item: &Item) -> bool {
+    matches!(&item.node, BlockItem::Statement(s) if matches!(&s.node, Statement::Return(value)
+        if value.as_ref().is_none_or(|value| matches!(value.node, Expression::Constant(_)))))
 }

@@ -14,7 +14,7 @@ use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
 use fabius_lang::program::Program;
-use fabius_trace::{Points, Reason};
+use fabius_trace::{Points, ProgramId, Reason};
 use fabius_verify::portfolio::{self, Ask, Larger, Member, MemberError};
 use fabius_verify::prove::{Budget, most_of_available};
 use std::path::Path;
@@ -56,6 +56,7 @@ pub fn run(args: &DecideArgs) -> Result<u8, Failure> {
         memory: args.memory.or_else(most_of_available),
         jobs: args.jobs.map_or_else(processors, |n| n as usize),
         larger: larger(args, is_c),
+        any_number: loaded.starts_without_end.then(|| of_any_number(args)).flatten(),
     };
     let board = Board::new(!args.answer.json, args.time.is_none());
     let outcome = portfolio::decide(program, &loaded.id, &ask, &stop, &mut |member, now| {
@@ -93,6 +94,13 @@ fn larger(args: &DecideArgs, is_c: bool) -> Larger {
         let loaded = load(&file, &program, Choices::Unbounded, budget).ok()?;
         Some((loaded.program.ok()?, loaded.id))
     })))
+}
+
+/// How a C program is read that starts threads in a loop without an end.
+fn of_any_number(args: &DecideArgs) -> Option<Arc<(Program, ProgramId)>> {
+    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
+    let loaded = load(&args.file, &c::of_any_number(&args.program), Choices::Unbounded, budget).ok()?;
+    Some(Arc::new((loaded.program.ok()?, loaded.id)))
 }
 
 fn question(member: Member, points: Points) -> Question {

@@ -3,7 +3,7 @@
 use crate::args::verify::{FormArg, SequentialArgs, TranslateArgs};
 use crate::failure::{self, Failure, nothing_written, usage};
 use crate::program::load;
-use crate::sequential::sequentialization;
+use crate::sequential::{program_args, sequentialization};
 use crate::{files, stop};
 use clap::ValueEnum;
 use fabius_lang::Choices;
@@ -15,7 +15,7 @@ pub fn run(args: &TranslateArgs) -> Result<u8, Failure> {
     let (began, stop) = (Instant::now(), stop::on_interrupt());
     let (time, memory) = (args.limits.time, args.limits.memory);
     let budget = Budget { time, memory, stop: &stop };
-    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded, budget)?;
+    let loaded = load(&args.file, &program_args(&args.sequential, &args.file), Choices::Unbounded, budget)?;
     let unwritten = |reason| Ok(files::unwritten(&nothing_written(reason), args.output.color));
     let program = match &loaded.program {
         Ok(program) => program,

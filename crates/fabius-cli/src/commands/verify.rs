@@ -8,7 +8,7 @@ use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style};
 use crate::program::load;
 use crate::progress::Ticker;
-use crate::sequential::sequentialization;
+use crate::sequential::{program_args, sequentialization};
 use crate::{c, files, stop};
 use fabius_c::Property;
 use fabius_lang::Choices;
@@ -25,7 +25,7 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
     let stop = stop::on_interrupt();
     svcomp::refuse_what_cannot_be_given(&args.file, &args.sequential.program, &args.svcomp)?;
     let budget = Budget { time: args.limits.time, memory: args.limits.memory, stop: &stop };
-    let loaded = load(&args.file, &args.sequential.program, Choices::Unbounded, budget)?;
+    let loaded = load(&args.file, &program_args(&args.sequential, &args.file), Choices::Unbounded, budget)?;
     let program = match &loaded.program {
         Ok(program) => program,
         Err(reason) if !args.dump.is_empty() => {
@@ -38,7 +38,8 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         }
     };
     let mut plan = plan(args, program)?;
-    plan.deadlock &= c::property(&loaded.id).is_none();
+    // Who starts threads without an end is never stuck.
+    plan.deadlock &= c::property(&loaded.id).is_none() && !loaded.starts_without_end;
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);

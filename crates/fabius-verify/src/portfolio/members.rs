@@ -55,10 +55,13 @@ pub fn run(member: Member, work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<R
         Member::RandomWalks => walk(work, news),
         Member::BoundedModelChecking => deepen(work, news).map(without_options).map(|r| none_of_races(work, r)),
         Member::AnyThreads if is_parameterized(&work.program) => {
-            let report = any_threads(work, &work.program, &any_number(work, work.left()), news)?;
+            let report = any_threads(work, &work.program, &work.id, &any_number(work, work.left()), news)?;
             Ok(without_races(work, without_options(report)))
         }
-        Member::AnyThreads => more_of_them(work, news),
+        Member::AnyThreads => match work.ask.any_number.as_deref() {
+            Some((program, id)) => without_end(work, program, id, news),
+            None => more_of_them(work, news),
+        },
         Member::Convergence => Ok(without_races(work, converge(work, news)?)),
     }
 }
@@ -252,6 +255,18 @@ fn more_of_them(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, Memb
     Ok(proved.unwrap_or_else(open))
 }
 
+/// As many threads as one likes are started: who starts them is never stuck, so that there is no deadlock.
+fn without_end(
+    work: &Work,
+    program: &Program,
+    id: &ProgramId,
+    news: &(dyn Fn(Now) + Sync),
+) -> Result<Report, MemberError> {
+    let plan = ProofPlan { deadlock: false, ..any_number(work, work.left()) };
+    let report = any_threads(work, program, id, &plan, news)?;
+    Ok(without_races(work, without_options(report)))
+}
+
 /// Other numbers of threads than the one that is asked about may wait for ever: then no assertion fails, and that is all.
 fn with_or_without_deadlocks(
     work: &Work,
@@ -261,12 +276,12 @@ fn with_or_without_deadlocks(
 ) -> Result<Report, MemberError> {
     let began = Instant::now();
     let plan = any_number(work, Some(time));
-    let report = any_threads(work, program, &plan, news)?;
+    let report = any_threads(work, program, &work.id, &plan, news)?;
     if !matches!(&report.verdict, Verdict::Bug { trace } if trace.kind == BugKind::Deadlock) {
         return Ok(report);
     }
     let time = Some(time.saturating_sub(began.elapsed()));
-    let mut report = any_threads(work, program, &ProofPlan { deadlock: false, time, ..plan }, news)?;
+    let mut report = any_threads(work, program, &work.id, &ProofPlan { deadlock: false, time, ..plan }, news)?;
     report.limits.push(NO_DEADLOCKS.into());
     Ok(report)
 }
@@ -282,16 +297,17 @@ fn converge(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberEr
         incremental: false,
         ..any_number(work, work.left())
     };
-    any_threads(work, &work.program, &plan, news)
+    any_threads(work, &work.program, &work.id, &plan, news)
 }
 
 fn any_threads(
     work: &Work,
     program: &Program,
+    id: &ProgramId,
     plan: &ProofPlan,
     news: &(dyn Fn(Now) + Sync),
 ) -> Result<Report, MemberError> {
-    let proof = prove(program, &work.id, plan, &work.stop, &|p| news(Now::Proving(*p)));
+    let proof = prove(program, id, plan, &work.stop, &|p| news(Now::Proving(*p)));
     Ok(proof.map_err(MemberError::Proof)?.report)
 }
 

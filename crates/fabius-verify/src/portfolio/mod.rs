@@ -84,6 +84,9 @@ pub struct Ask {
     pub jobs: usize,
     /// Reads the program again with limits that are not in the way, if it has any.
     pub larger: Larger,
+    /// The same program with any number of threads, for those who prove, where it starts threads in a loop without an end. It has
+    /// no more deadlocks than this one, and they are not looked for.
+    pub any_number: Option<Arc<(Program, ProgramId)>>,
 }
 
 impl Default for Ask {
@@ -98,6 +101,7 @@ impl Default for Ask {
             memory: None,
             jobs: 1,
             larger: Larger::default(),
+            any_number: None,
         }
     }
 }
@@ -242,7 +246,9 @@ impl Race {
             // Nobody else sees infinite executions.
             (None, member) if !program.properties.is_empty() => *member == Member::Exploration,
             // Who does not know of data races leaves them out, also in what is verified.
-            (None, Member::AnyThreads) => any || has_equal_threads(program) && ask.points == Points::All,
+            (None, Member::AnyThreads) => {
+                any || (has_equal_threads(program) || ask.any_number.is_some()) && ask.points == Points::All
+            }
             (None, Member::BoundedModelChecking) => !any,
             (None, Member::Exploration) => ask.is_explorable,
             (None, Member::Convergence) => ask.points == Points::All && convergence::fits(program),
