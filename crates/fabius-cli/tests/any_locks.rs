@@ -118,3 +118,23 @@ fn any_number_of_threads_take_locks_written_by_hand() {
         expect(&fabius(&["verify", &path, "--threads", "any", "--rounds", "2", "--incremental"]), code, &[text]);
     }
 }
+
+#[test]
+fn a_loop_without_an_end_starts_any_number_of_threads() {
+    let folder = folder("without_an_end");
+    let text = "extern void reach_error(void);\n#include <pthread.h>\n\
+        pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int x;\n\
+        #ifdef WRONG\n#define LOCK(e)\n#else\n#define LOCK(e) e\n#endif\n\
+        void *w(void *u) { LOCK(pthread_mutex_lock(&m);) x = 1; x = 0; if (x != 0) reach_error(); LOCK(pthread_mutex_unlock(&m);) return 0; }\n\
+        int main(void) { pthread_t t; while (1) pthread_create(&t, 0, w, 0); }\n";
+    let file = folder.join("loop.c");
+    std::fs::write(&file, text).expect("it can be written");
+    let file = file.to_str().expect("paths of tests are text");
+    let asked = ["verify", file, "--threads", "any"];
+    expect(&fabius(&asked), 0, &["any number of w"]);
+    expect(&fabius(&[&asked[..], &["-DWRONG"]].concat()), 1, &["assertion failed: reach_error"]);
+    // Who waits for each of them has no more than one.
+    let joined = text.replace("pthread_create(&t, 0, w, 0);", "{ pthread_create(&t, 0, w, 0); pthread_join(t, 0); }");
+    std::fs::write(file, joined).expect("it can be written");
+    expect(&fabius(&asked), 2, &["no process of this program is of any number"]);
+}

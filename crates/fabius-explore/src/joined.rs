@@ -56,7 +56,8 @@ impl<S: Snapshot> Context<'_, S> {
             let mut next = node.clone();
             let mut one = One::default();
             let end = self.apply(&mut next, mv, &mut one, log);
-            let is_plain = !one.chose && log.born.is_empty() && log.finished.is_empty();
+            let has_made = !log.born.is_empty() || !log.made.is_empty();
+            let is_plain = !one.chose && !has_made && log.finished.is_empty();
             if end != Ok(Some(End::Point)) || !is_plain {
                 break;
             }

@@ -176,6 +176,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                 let mut names = self.names.clone();
                 if let Some(end) = unless_over(self.context.apply(&mut next, mv, &mut script, &mut log))? {
                     names.born(&log);
+                    let made = log.made.clone();
                     let joined = self.context.join(&mut next, mv, end, &mut self.context.log());
                     let raw = self.real.as_ref().map(|_| next.clone());
                     self.context.canonicalize(&mut next, |order| names.renamed(order));
@@ -187,7 +188,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                     };
                     if as_asked && encoded(self.context, &next) == target.state {
                         match raw {
-                            Some(raw) => self.follow(mv, script.choices(), raw)?,
+                            Some(raw) => self.follow(mv, script.choices(), raw, &made)?,
                             None => {
                                 self.record(mv, mv, script.choices());
                                 self.record_joined(joined);
@@ -205,8 +206,8 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
         unreachable!("a stored state is reached from the one before it");
     }
 
-    /// Makes the move that has led from the node to `raw` under the real names.
-    fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>) -> Result<(), Cut> {
+    /// Makes the move that has led from the node to `raw`, and has made these threads, under the real names.
+    fn follow(&mut self, mv: Move, choices: Vec<u32>, mut raw: Node<S::State>, made: &[TaskId]) -> Result<(), Cut> {
         let (context, real) = (self.context, self.real.take().expect("names differ"));
         // What stands in whatever order is in that of the names.
         let mut in_order = raw.clone();
@@ -220,7 +221,7 @@ impl<S: Snapshot> Retrace<'_, '_, S> {
                 let mut next = real.node.clone();
                 if let Some(end) = unless_over(context.apply(&mut next, real_move, &mut script, &mut log))? {
                     let joined = context.join(&mut next, real_move, end, &mut context.log());
-                    let names = real.names_after(context, &raw, &next);
+                    let names = real.names_after(&context.system.known_threads(&raw.state), made, &log.made);
                     let mut stored = next.clone();
                     context.rename(&mut stored, &reversed(&names));
                     if encoded(context, &stored) == wanted {
@@ -310,19 +311,15 @@ impl<T> Real<T> {
         }
     }
 
-    /// The names after a step. Threads that were made in it have the least free ids in the order in which they were made.
-    fn names_after<S: Snapshot<State = T>>(
-        &self,
-        context: &Context<'_, S>,
-        stored: &Node<T>,
-        real: &Node<T>,
-    ) -> Vec<(TaskId, TaskId)> {
-        let [known, really] = [stored, real].map(|node| context.system.known_threads(&node.state));
-        let mut names: Vec<_> = self.names.iter().copied().filter(|name| known.contains(&name.0)).collect();
-        let is_new = |id: &&TaskId| renamed(&self.names, **id).is_none();
-        let was = |id: &&TaskId| self.names.iter().any(|name| name.1 == **id);
-        let new = known.iter().filter(is_new).zip(really.iter().filter(|id| !was(id)));
-        names.extend(new.map(|(stored, real)| (*stored, *real)));
+    /// The names after a step of those that are known then. The threads that it has made are the same ones in the same order; their
+    /// names may be those of threads that nobody knows any more.
+    fn names_after(&self, known: &[TaskId], made: &[TaskId], really_made: &[TaskId]) -> Vec<(TaskId, TaskId)> {
+        let mut names = self.names.clone();
+        for (stored, real) in made.iter().zip(really_made) {
+            names.retain(|name| name.0 != *stored && name.1 != *real);
+            names.push((*stored, *real));
+        }
+        names.retain(|name| known.contains(&name.0));
         names.sort_unstable();
         names
     }

@@ -166,6 +166,8 @@ pub enum Limit {
 pub struct StepLog {
     /// Tasks born in the step, in order; those that have already finished are left out.
     pub born: Vec<Born>,
+    /// What all tasks are called that were born in the step, in order, also of those that have already finished.
+    pub made: Vec<TaskId>,
     /// Other tasks that finished in the step.
     pub finished: Vec<TaskId>,
     /// Accesses to shared state, in order; filled only if `want_accesses`.
@@ -190,6 +192,7 @@ impl StepLog {
     /// Forgets the last step.
     pub fn clear(&mut self) {
         self.born.clear();
+        self.made.clear();
         self.finished.clear();
         self.accesses.clear();
         self.fresh.clear();

@@ -209,6 +209,7 @@ impl System for Machine<'_> {
         idle.into_iter().for_each(|word| state.words[word] = 0);
         let end = end?;
         if !log.born.is_empty() {
+            log.made.extend(log.born.iter().map(|b| b.task));
             log.born.retain(|b| state.index(b.task).is_some());
         }
         // Who is dropped stands nowhere.

@@ -162,6 +162,22 @@ fn many_random_programs_of_alike_threads_have_the_answers_of_the_plain_search() 
     println!("{some} states of {all}");
 }
 
+#[test]
+fn a_step_that_makes_threads_which_end_at_once_is_shown_under_the_names_that_they_have() {
+    let source = "var x: 0..3; var y: int; var a: [0..3; 2]; var hs: [thread; 2]; proc nothing() { }
+        proc p(n: 0..3) { var t: 0..3; select { when y > 0 { } or when a[0] == x { t = 3; } } }
+        init {
+            { let f = spawn p(1); let g = spawn p(1); join f; join g; }
+            atomic { hs[1] = spawn nothing(); }
+            spawn p(2);
+            a[0] = count i in 0..1: a[i] == x;
+        }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    let id = program_id("threads.fab", source, &[], &[]);
+    let report = check(&program, &id, &Plan::default(), &AtomicBool::new(false), &|_| {}).expect("an answer");
+    assert!(matches!(report.verdict, Verdict::Bug { .. }), "{:?}", report.verdict);
+}
+
 /// All orders of some threads.
 fn orders(of: &[TaskId]) -> Vec<Vec<TaskId>> {
     if of.is_empty() {
