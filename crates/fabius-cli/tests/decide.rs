@@ -77,7 +77,7 @@ fn one_engine_alone_may_not_fit() {
 
 #[test]
 fn an_engine_that_is_not_there_is_answered_with_those_that_are() {
-    let words = "[possible values: explore, bmc, any, random]";
+    let words = "[possible values: explore, bmc, any, convergence, random]";
     expect(&fabius(&["examples/bluetooth.fab", "--engine", "summaries"]), 2, &[words]);
 }
 

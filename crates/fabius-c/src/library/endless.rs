@@ -118,7 +118,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn is_local(&self, name: &str) -> bool {
-        self.scopes.iter().skip(1).any(|scope| scope.names.contains_key(name))
+        matches!(self.entity(name), Some(Entity::Object(id)) if matches!(self.objects[id].parts, Parts::Locals(_)))
     }
 
     /// A local variable that no statement has is one of no thread.

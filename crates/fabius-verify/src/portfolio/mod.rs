@@ -3,6 +3,8 @@
 //! Who answers first may depend on the machine, and so may whether a deadlock is found where a proof leaves deadlocks out;
 //! the answer then says so. Every bug is replayed, and if one engine says that there is none and another one shows one, that
 //! is an error of Fabius, and reported as such.
+//!
+//! Length: one race among members, and the tests of how it is decided.
 
 mod members;
 
