@@ -4,7 +4,7 @@
 //!
 //! `main` ends with `while (1) pthread_create(&t, 0, f, 0);`: at each time it has started finitely many threads, as many as one likes,
 //! and a thread that was started and has made no step is one that nobody sees. So what threads can do together is what any
-//! number of them can. `main` itself is never stuck, so that there is no deadlock; who looks for deadlocks would look at another program.
+//! number of them can. `main` is never stuck in the loop, where all threads of that number may be: deadlocks are not asked about.
 //!
 //! Deviations:
 //! 1. In the paper all threads are there from the beginning. Here they begin when `main` has done all that it does but to start

@@ -38,8 +38,9 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         }
     };
     let mut plan = plan(args, program)?;
-    // Who starts threads without an end is never stuck.
-    plan.deadlock &= c::property(&loaded.id).is_none() && !loaded.starts_without_end;
+    let asks_for_deadlocks = plan.deadlock && c::property(&loaded.id).is_none();
+    // Who starts threads without an end is not stuck by then, though all of these may be.
+    plan.deadlock = asks_for_deadlocks && !loaded.starts_without_end;
     // Reading the program is part of the time.
     plan.time = plan.time.map(|time| time.saturating_sub(began.elapsed()));
     let wrong = |e| failure::of_proof(e, &loaded.source, &loaded.id.file);
@@ -62,6 +63,9 @@ pub fn run(args: &VerifyArgs) -> Result<u8, Failure> {
         c::is_c(Path::new(&loaded.id.file)) && c::property(&loaded.id).is_none_or(|p| p == Property::NoDataRace);
     if races && proof.report.verdict == Verdict::Verified {
         proof.report.limits.push("data races were not looked for".into());
+    }
+    if asks_for_deadlocks && !plan.deadlock && proof.report.verdict == Verdict::Verified {
+        proof.report.limits.push("deadlocks were not looked for".into());
     }
     let (bound, scheduler) = plan.cost();
     let question = Question { bound, scheduler, points: Points::All, least: proof.least };
