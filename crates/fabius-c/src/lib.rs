@@ -29,6 +29,7 @@ mod narrow;
 mod omitted;
 mod orders;
 mod parse;
+mod pieces;
 mod places;
 mod preprocess;
 mod property;

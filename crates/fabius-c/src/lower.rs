@@ -258,7 +258,7 @@ pub(crate) struct Body<'a> {
     /// Variables that are declared without a value.
     pub unset: Vec<Unset>,
     /// The call whose value nobody looks at.
-    pub dropped: Option<*const ast::CallExpression>,
+    pub dropped: Option<&'a ast::CallExpression>,
     /// What is done first of all.
     pub first: Block,
     /// Of which objects some of them are parts, with their fields.

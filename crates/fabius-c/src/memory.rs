@@ -83,6 +83,11 @@ pub enum Way {
     Element,
 }
 
+/// The way of a path.
+pub(crate) fn ways(parts: &[Part]) -> Vec<Way> {
+    parts.iter().map(|p| if let Part::Field(i) = p { Way::Field(*i) } else { Way::Element }).collect()
+}
+
 /// What a pass over the program has found out for the next one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {

@@ -11,14 +11,14 @@ use crate::lower::Lower;
 use crate::memory::*;
 use crate::property::Property;
 use crate::refusal::{Refusal, Result, unsupported, wrong};
-use crate::types::CType;
+use crate::types::{BYTE, CType};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
 /// An object, and a part of it, that a pointer may mean.
 pub(crate) type Home = (ObjectId, Vec<Way>);
 
-/// A byte among many: when an address means it, and its place.
+/// A byte or a scalar among many: when an address means it, and its place.
 pub(crate) type View = (Expr, Direct);
 
 /// A place of a C program.
@@ -84,6 +84,7 @@ impl Lower<'_, '_> {
                 let fields = self.types().structs[*id].fields.as_ref().expect("it is defined");
                 fields[*i].bits.expect("it leads a run").cell()
             }
+            (Part::Byte(_), CType::Int { .. }) => BYTE,
             (Part::Cell(_), CType::Struct(id)) => self.types().structs[*id].cells.expect("it is a union").cell(),
             (Part::Index(_), CType::Array(_, Some(0))) => {
                 return unsupported(span, "an element of an array without a length is not taken")
@@ -182,7 +183,7 @@ impl Lower<'_, '_> {
     }
 
     /// The type of a part.
-    fn type_at(&self, ty: &CType, way: &[Way]) -> Option<CType> {
+    pub fn type_at(&self, ty: &CType, way: &[Way]) -> Option<CType> {
         way.iter().try_fold(ty.clone(), |ty, w| match (w, ty.plain()) {
             (Way::Field(i), CType::Struct(id)) => Some(self.types().structs[*id].fields.as_ref()?.get(*i)?.ty.clone()),
             (Way::Element, CType::Array(of, _)) => Some((**of).clone()),
@@ -500,13 +501,18 @@ impl Lower<'_, '_> {
                 return if stored.is_short_float() { self.float_of_bits(seen, lv.span) } else { Ok(seen) };
             }
         }
+        let views = self.views(lv, lv.span)?;
+        self.load_from(lv, views, how)
+    }
+
+    /// The same where it may be in something else.
+    pub fn load_from(&mut self, lv: &Lvalue, views: Vec<View>, how: Use) -> Result<Expr> {
         let ty = match how {
             Use::Value => lv.ty.core(),
             Use::Copy => self.copied_type(&lv.ty),
         };
         let id = self.temp(ty);
         let span = lv.span;
-        let views = self.views(lv, span)?;
         self.at_or(lv, views, &mut |s, d| {
             s.is_plain(lv, d, span);
             let stored = s.stored(d, span)?;
@@ -529,9 +535,14 @@ impl Lower<'_, '_> {
 
     /// The same of what was read for this.
     pub fn store_for(&mut self, lv: &Lvalue, e: Expr, how: Use, span: Span) -> Result<()> {
+        let views = self.views(lv, span)?;
+        self.store_to(lv, views, e, how, span)
+    }
+
+    /// The same where it may be in something else.
+    pub fn store_to(&mut self, lv: &Lvalue, views: Vec<View>, e: Expr, how: Use, span: Span) -> Result<()> {
         self.is_used_atomically(lv, span);
         let e = if matches!(lv.at, At::Deref { .. }) { self.simple(e) } else { e };
-        let views = self.views(lv, span)?;
         self.at_or(lv, views, &mut |s, d| {
             s.is_plain(lv, d, span);
             s.is_changeable(lv, d, span);
@@ -702,8 +713,4 @@ impl Lower<'_, '_> {
         }
         Ok(())
     }
-}
-
-fn ways(parts: &[Part]) -> Vec<Way> {
-    parts.iter().map(|p| if let Part::Field(i) = p { Way::Field(*i) } else { Way::Element }).collect()
 }

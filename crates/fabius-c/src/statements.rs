@@ -95,7 +95,7 @@ impl<'a> Lower<'a, '_> {
     /// An expression whose value nobody looks at.
     fn effect(&mut self, e: &'a Ex) -> Result<()> {
         if let ast::Expression::Call(c) = &strip_casts(e).node {
-            self.body.dropped = Some(&raw const c.node);
+            self.body.dropped = Some(&c.node);
         }
         let (mut block, value) = self.block(|l| l.value(e))?;
         let chosen = |s: &Stmt| matches!(s.kind, StmtKind::Any(..));

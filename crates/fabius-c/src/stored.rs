@@ -105,7 +105,7 @@ impl Lower<'_, '_> {
                     }
                     ty = cells.cell();
                 }
-                (Part::Byte(i), CType::Int { bits: all, .. }) if inside.is_none() => {
+                (Part::Byte(i), CType::Int { bits: all, .. }) => {
                     bits = Some(Bits { leader: 0, bytes: all / 8, shift: i * 8, width: 8 });
                     ty = CType::Int { bits: 8, signed: false };
                 }

@@ -131,6 +131,8 @@ pub struct Types {
 pub const INT: CType = CType::Int { bits: 32, signed: true };
 /// An integer of 64 bits, as addresses are reckoned with.
 pub const LONG: CType = CType::Int { bits: 64, signed: true };
+/// `unsigned char`.
+pub const BYTE: CType = CType::Int { bits: 8, signed: false };
 /// `char`.
 pub const CHAR: CType = CType::Int { bits: 8, signed: true };
 

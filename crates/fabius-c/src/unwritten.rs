@@ -193,14 +193,18 @@ impl Lower<'_, '_> {
             let v = self.load(from)?;
             return self.store(to, &v, span);
         }
-        // A single scalar of a function always holds a value.
+        let how = self.copied_for(to);
+        let e = self.load_for(from, how)?;
+        self.store_for(to, e, how, span)
+    }
+
+    /// What a scalar is read for that is copied there: a single one of a function always holds a value.
+    pub fn copied_for(&self, to: &Lvalue) -> Use {
         let single = matches!(&to.at, At::Direct(d) if {
             let o = &self.objects[d.object];
             o.ty.is_scalar() && matches!(o.parts, Parts::Locals(_))
         });
-        let how = if single { Use::Value } else { Use::Copy };
-        let e = self.load_for(from, how)?;
-        self.store_for(to, e, how, span)
+        if single { Use::Value } else { Use::Copy }
     }
 
     /// Assignments after which the parts of an object, or of one of a pool, that may hold nothing do so, or are 0.

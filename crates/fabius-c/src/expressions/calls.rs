@@ -24,14 +24,14 @@ impl<'a> Lower<'a, '_> {
             let is_variable = matches!(self.entity(name), Some(Entity::Object(_) | Entity::Global(_)));
             if !is_variable {
                 if let Some(v) = self.library_call(name, args, span)? {
-                    let is_looked_at = self.body.dropped != Some(&raw const c.node);
+                    let is_looked_at = self.call_is_looked_at(args);
                     if v.ty == CType::Void && is_looked_at && self.says_what_was_written(name) {
                         return Ok(self.any(-1, i64::from(i32::MAX), crate::types::INT, span));
                     }
                     return Ok(v);
                 }
                 if self.functions.get(name).is_some_and(|f| f.definition.is_some()) {
-                    if self.body.dropped != Some(&raw const c.node) {
+                    if self.call_is_looked_at(args) {
                         self.found.looked_at.insert(name.clone());
                     }
                     return self.call_function(&name.clone(), args, span);
@@ -53,6 +53,11 @@ impl<'a> Lower<'a, '_> {
         }
         let pointer = self.value(&c.node.callee)?;
         self.call_pointer(pointer, args, span)
+    }
+
+    /// Whether somebody looks at the value of the call that has these arguments.
+    pub fn call_is_looked_at(&self, args: &[Ex]) -> bool {
+        self.body.dropped.is_none_or(|c| !std::ptr::eq(c.arguments.as_slice(), args))
     }
 
     /// Calls a function without a body: it does nothing, and returns any value of its type.

@@ -1,18 +1,16 @@
-//! The heap, and functions on memory.
+//! The heap.
 //!
-//! Length: one function for each way to allocate, free, fill and copy.
+//! Length: one function for each way to allocate and free.
 
 use super::{assign, strip_casts};
-use crate::birth::{Birth, UNSET};
-use crate::bytes::BYTE;
+use crate::birth::Birth;
 use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Lower, RAISED};
-use crate::memory::{Heap, ObjectId, Part, Pool};
-use crate::places::{At, Lvalue, Value};
+use crate::memory::{Heap, ObjectId, Pool};
+use crate::places::Value;
 use crate::refusal::{Refusal, Result, unsupported};
 use crate::types::{CType, LONG};
-use crate::unwritten::WORDS;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast::{self, Expression};
@@ -27,12 +25,6 @@ const NOT_ALLOCATED: &str = "what is freed was not allocated";
 const FREED_TWICE: &str = "the memory is freed twice";
 /// What is said of a `free` that is wrong.
 pub const WRONG_FREES: [&str; 2] = [NOT_ALLOCATED, FREED_TWICE];
-
-/// So many values are written at once at most.
-const MOST: i64 = 1024;
-
-/// 1 in each byte of an integer.
-const EACH_BYTE: i64 = 0x0101_0101_0101_0101;
 
 /// What is said to be allocated where nothing is, but a pointer that can be freed.
 const EMPTY: i64 = -1;
@@ -416,6 +408,7 @@ impl<'a> Lower<'a, '_> {
             }
             "memset" | "__builtin_memset" | "bzero" => self.memset(args, name == "bzero", span).map(Some),
             "memcpy" | "memmove" | "__builtin_memcpy" | "__builtin_memmove" => self.memcpy(name, args, span).map(Some),
+            "memcmp" | "__builtin_memcmp" | "bcmp" => self.memcmp(args, span),
             _ => Ok(None),
         }
     }
@@ -469,181 +462,6 @@ impl<'a> Lower<'a, '_> {
         }
         self.body.out.extend(rest);
         Ok(())
-    }
-
-    /// How many elements of a type some bytes are.
-    fn elements(&mut self, args: &'a [Ex], n: usize, ty: &CType, span: Span) -> Result<Expr> {
-        let bytes = self.number(args, n, &LONG, span)?;
-        let size = self.types().size(ty).unwrap_or(1).max(1);
-        match value_of(&bytes) {
-            Some(b) if b / size > MOST => unsupported(span, format!("more than {MOST} values at once are not written")),
-            Some(b) if b % size == 0 && b >= 0 => Ok(constant(b / size, ADDRESS, span)),
-            Some(_) => unsupported(span, "a part of a value is not written"),
-            None => {
-                let (bytes, number) = (self.keep(bytes), |n| constant(n, ADDRESS, span));
-                let above = binary(BinaryOp::Le, number(0), bytes.clone());
-                let few = and(above, binary(BinaryOp::Le, bytes.clone(), number(MOST * size)));
-                self.check(few, Check::Bound, &format!("more than {MOST} values at once"), span);
-                let whole = binary(BinaryOp::Eq, binary(BinaryOp::Rem, bytes.clone(), number(size)), number(0));
-                self.check(whole, Check::Bound, "a part of a value is written", span);
-                Ok(self.keep(binary(BinaryOp::Div, bytes, number(size))))
-            }
-        }
-    }
-
-    /// Does `work` for each number below `n`.
-    fn for_each(&mut self, n: &Expr, span: Span, work: &mut dyn FnMut(&mut Self, Expr) -> Result<()>) -> Result<()> {
-        if let Some(n) = value_of(n) {
-            return (0..n).try_for_each(|i| work(self, constant(i, ADDRESS, span)));
-        }
-        let i = self.zeroed(ADDRESS, span);
-        let at = self.read_local(i, span);
-        self.body.loops += 1;
-        let round = self.block(|s| work(s, at.clone()));
-        self.body.loops -= 1;
-        let (mut round, ()) = round?;
-        let next = binary(BinaryOp::Add, at.clone(), constant(1, ADDRESS, span));
-        round.push(assign(&self.local(i, span), next, span));
-        let more = binary(BinaryOp::Lt, at, n.clone());
-        self.push(StmtKind::While(Guard::Expr(more), round), span);
-        Ok(())
-    }
-
-    /// A place, and those behind it.
-    fn following(&mut self, lv: &Lvalue, i: Expr, span: Span) -> Result<Lvalue> {
-        if value_of(&i) == Some(0) {
-            return Ok(lv.clone());
-        }
-        match &lv.at {
-            At::Direct(d) if self.stays_in_array(d, &i) => {
-                let mut next = lv.clone();
-                if let At::Direct(d) = &mut next.at
-                    && let Some(Part::Index(e)) = d.parts.last_mut()
-                {
-                    *e = binary(BinaryOp::Add, cast(e.clone(), &ADDRESS), i);
-                }
-                Ok(next)
-            }
-            _ => {
-                let size = constant(self.types().size(&lv.ty).unwrap_or(1), ADDRESS, span);
-                let address = self.address_of(lv)?;
-                let address = binary(BinaryOp::Add, address, binary(BinaryOp::Mul, i, size));
-                self.deref(Value::scalar(address, lv.ty.clone().pointer()), span)
-            }
-        }
-    }
-
-    /// Whether a pointer to this type says nothing of what is there: `void *`, or one to a struct that is not defined.
-    fn has_no_values(&self, ty: &CType) -> bool {
-        match ty.plain() {
-            CType::Void | CType::Function(_) => true,
-            CType::Struct(id) => self.types().structs[*id].fields.is_none(),
-            _ => false,
-        }
-    }
-
-    fn memset(&mut self, args: &'a [Ex], bzero: bool, span: Span) -> Result<Value> {
-        let first = strip_casts(self.argument(args, 0, span)?);
-        let mut lv = self.pointed(first, span)?;
-        if self.has_no_values(&lv.ty) {
-            let address = self.address_of(&lv)?;
-            self.is_seen_as(&CType::Void, &BYTE);
-            lv = self.deref(Value::scalar(address, BYTE.pointer()), span)?;
-        }
-        let zero = constant(0, INT, span);
-        let byte = if bzero { zero } else { self.number(args, 1, &CType::Int { bits: 8, signed: false }, span)? };
-        if value_of(&byte) != Some(0) && !lv.ty.is_integer() {
-            return unsupported(span, "memory is filled with zeros only, but for integers");
-        }
-        let byte = self.keep(byte);
-        let n = self.elements(args, if bzero { 1 } else { 2 }, &lv.ty.clone(), span)?;
-        self.for_each(&n, span, &mut |s, i| {
-            let place = s.following(&lv, i, span)?;
-            if value_of(&byte) == Some(0) {
-                return s.clear_place(&place, span);
-            }
-            // Each byte of the number is that one.
-            let all = binary(BinaryOp::Mul, cast(byte.clone(), &WORD), constant(EACH_BYTE, WORD, span));
-            let all = s.convert(Value::scalar(all, CType::Int { bits: 64, signed: false }), &lv.ty, span)?;
-            s.store(&place, &all, span)
-        })?;
-        let address = self.found.clone();
-        let e = self.address_of(&lv)?;
-        // The result is hardly ever used: it takes no address.
-        self.found = address;
-        Ok(Value::scalar(e, CType::Void.pointer()))
-    }
-
-    fn memcpy(&mut self, name: &str, args: &'a [Ex], span: Span) -> Result<Value> {
-        let to = self.pointed(strip_casts(self.argument(args, 0, span)?), span)?;
-        let from = self.pointed(strip_casts(self.argument(args, 1, span)?), span)?;
-        if !to.ty.same_layout(&from.ty) || self.has_no_values(&to.ty) {
-            let n = self.number(args, 2, &LONG, span)?;
-            if let Some(address) = self.bits_of_a_number(&to, &from, &n, span)? {
-                return Ok(Value::scalar(address, CType::Void.pointer()));
-            }
-            let (n, target, source) = (self.keep(n), self.address_of(&to)?, self.address_of(&from)?);
-            let (target, source) = (self.keep(target), self.keep(source));
-            for ty in [&to.ty, &from.ty] {
-                self.is_seen_as(ty, &CType::Void);
-            }
-            let is_integer = matches!(to.at, At::Direct(_)) && matches!(to.ty.plain(), CType::Int { .. });
-            if name.ends_with("memcpy") && is_integer && value_of(&n) == self.types().size(&to.ty) {
-                // All of its bytes are written: what it was before does not matter, and need not have been written.
-                let zero = self.zero(span);
-                let zero = self.convert(zero, &to.ty, span)?;
-                self.store_scalar(&to, zero.parts[0].clone(), span)?;
-            }
-            self.copy_bytes(&target, &source, &n, span)?;
-            return Ok(Value::scalar(target, CType::Void.pointer()));
-        }
-        let n = self.elements(args, 2, &to.ty.clone(), span)?;
-        let mut copy = |s: &mut Self, i: Expr| {
-            let (a, b) = (s.following(&from, i.clone(), span)?, s.following(&to, i, span)?);
-            s.copy(&a, &b, span)
-        };
-        if name.ends_with("memcpy") || value_of(&n).is_some_and(|n| n < 2) {
-            self.for_each(&n, span, &mut copy)?;
-        } else {
-            // They may overlap: from the end, if it is moved upwards.
-            let (a, b) = (self.address_of(&from)?, self.address_of(&to)?);
-            let upwards = binary(BinaryOp::Lt, a, b);
-            let last = binary(BinaryOp::Sub, n.clone(), constant(1, ADDRESS, span));
-            let (back, ()) =
-                self.block(|s| s.for_each(&n, span, &mut |s, i| copy(s, binary(BinaryOp::Sub, last.clone(), i))))?;
-            let (forth, ()) = self.block(|s| s.for_each(&n, span, &mut copy))?;
-            self.push(StmtKind::If(Guard::Expr(upwards), back, forth), span);
-        }
-        let found = self.found.clone();
-        let e = self.address_of(&to)?;
-        self.found = found;
-        Ok(Value::scalar(e, CType::Void.pointer()))
-    }
-}
-
-impl Lower<'_, '_> {
-    /// Copies all bytes of a floating-point number to an integer, or the other way, if that is it; the address of the result.
-    fn bits_of_a_number(&mut self, to: &Lvalue, from: &Lvalue, n: &Expr, span: Span) -> Result<Option<Expr>> {
-        let sizes = [&to.ty, &from.ty].map(|ty| self.types().size(ty));
-        let alike = sizes.iter().all(|size| *size == value_of(n) && matches!(size, Some(4 | 8)));
-        let single = sizes[0] == Some(4);
-        let e = match (to.ty.plain(), from.ty.plain()) {
-            (CType::Int { .. }, CType::Float(_)) if alike => {
-                let e = self.load_scalar(from)?;
-                let e = self.simple(e);
-                let known = binary(BinaryOp::Ne, e.clone(), constant(UNSET, e.ty.clone(), span));
-                self.check(known, Check::Bound, WORDS, span);
-                if single { self.bits_of_float(e, span)? } else { e }
-            }
-            (CType::Float(_), CType::Int { bits, .. }) if alike => {
-                let e = self.load_scalar(from)?;
-                let e = narrowed(e, *bits, false);
-                if single { self.float_of_bits(e, span)? } else { e }
-            }
-            _ => return Ok(None),
-        };
-        self.store_scalar(to, cast_to(e, &to.ty.core()), span)?;
-        Ok(Some(self.address_of(to)?))
     }
 }
 

@@ -7,6 +7,7 @@ mod endless;
 mod handlers;
 mod leaks;
 mod memory;
+mod moves;
 mod named;
 mod orders;
 pub(crate) mod pthread;
