@@ -1,9 +1,9 @@
 //! Any number of contexts, and recursion without a bound.
 
 use fabius_lang::program::Program;
-use fabius_trace::Verdict;
+use fabius_trace::{Bound, Verdict};
 use fabius_verify::prove::{Engine, ProofError, ProofPlan, Sequentialization, SolverChoice, prove};
-use fabius_verify::{Plan, check, program_id};
+use fabius_verify::{Plan, check, program_id, with_instances};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -31,16 +31,31 @@ fn plan(deadlock: bool, time: Option<Duration>) -> ProofPlan {
     }
 }
 
+/// What is said of a program. A random one may take too long.
 fn converged(source: &str, deadlock: bool) -> Result<Verdict, ProofError> {
-    let id = program_id("test.fab", source, &[], &[]);
     let time = Some(Duration::from_secs(5));
-    let proof = prove(&compile(source), &id, &plan(deadlock, time), &Arc::new(AtomicBool::new(false)), &|_| {});
+    answered(source, &plan(deadlock, time))
+}
+
+fn answered(source: &str, plan: &ProofPlan) -> Result<Verdict, ProofError> {
+    let id = program_id("test.fab", source, &[], &[]);
+    let proof = prove(&compile(source), &id, plan, &Arc::new(AtomicBool::new(false)), &|_| {});
     proof.map(|proof| proof.report.verdict)
+}
+
+/// `verified`, `bug KIND cost SWITCHES`, or whatever else is said, of a program that does not take long.
+fn in_words(source: &str, deadlock: bool) -> String {
+    match answered(source, &plan(deadlock, None)).expect("it fits") {
+        Verdict::Verified => "verified".into(),
+        Verdict::Bug { trace } => format!("bug {:?} cost {}", trace.kind, trace.cost).to_lowercase(),
+        other => format!("{other:?}"),
+    }
 }
 
 fn explored(source: &str) -> Verdict {
     let id = program_id("test.fab", source, &[], &[]);
-    let plan = Plan { time: Some(Duration::from_secs(1)), memory: Some(50 << 20), ..Plan::default() };
+    let (bound, time) = (Bound::Contexts, Some(Duration::from_secs(1)));
+    let plan = Plan { bound, time, memory: Some(50 << 20), ..Plan::default() };
     check(&compile(source), &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be checked").verdict
 }
 
@@ -55,11 +70,7 @@ fn every_claim_of_recursive_programs_holds() {
             let (expected, options) =
                 claim.split_once(" with --engine convergence").expect("it is asked of this engine");
             let deadlock = options.is_empty();
-            let found = match converged(&source, deadlock).expect("it fits") {
-                Verdict::Verified => "verified".into(),
-                Verdict::Bug { trace } => format!("bug {:?} cost {}", trace.kind, trace.cost).to_lowercase(),
-                other => format!("{other:?}"),
-            };
+            let found = in_words(&source, deadlock);
             if found != expected {
                 wrong.push(format!("{}: {claim}: {found}", path.display()));
             }
@@ -69,7 +80,86 @@ fn every_claim_of_recursive_programs_holds() {
     assert!(claims >= 15, "{claims} claims");
 }
 
-/// What is wrong with the answers about a program: none is verified that fails with stacks of a small height.
+/// Each is about one thing that must not be forgotten, or taken for another.
+#[test]
+fn small_programs_have_the_answers_that_their_text_says() {
+    let wrong: Vec<String> = [
+        // Who returns goes to whoever called, also where somebody else has called and come back before.
+        (
+            "var x: bool; proc g() { label a; } proc f() { g(); g(); if * { f(); } } process p[1] { f(); f(); assert x; }",
+            "bug assertion cost 0",
+        ),
+        // The same where nobody can be left in between.
+        (
+            "var x: bool; proc g() { x = !x; x = !x; if * { g(); } } process p[1] { atomic { g(); g(); g(); assert x; } }",
+            "bug assertion cost 0",
+        ),
+        // What an atomic block calls is not interrupted.
+        (
+            "var x: bool; proc f() { x = true; if * { f(); } x = false; } process p[1] { atomic { f(); } } process q[1] { assert !x; }",
+            "verified",
+        ),
+        // Four calls return one by one, and each has to be let.
+        (
+            "var c: 0..4; var turn: bool;
+             proc f() { label a; if * { f(); await !turn; turn = true; c = (c + 1) % 5; } }
+             proc g() { await turn; turn = false; if * { g(); } }
+             process p[1] { f(); assert c != 4; } process q[1] { g(); }",
+            "bug assertion cost 6",
+        ),
+        // As many calls as returns are an even number.
+        (
+            "var x: bool; proc f() { x = !x; if * { f(); } x = !x; } process p[1] { f(); assert !x; }",
+            "verified",
+        ),
+        // A step ends at `zield`: what is dropped behind it is not what was before it.
+        (
+            "var x: bool; proc f() { x = true; zield; assume false; f(); } process p[1] { f(); } process q[1] { assert !x; }",
+            "bug assertion cost 1",
+        ),
+        // What does nothing is no step, and no turn of a schedule.
+        (
+            "var x: bool; var y: bool; proc f() { zield; skip; x = !x; if * { f(); } }
+             process p[1] { f(); y = x; } process q[1] { f(); assert !x || !y; }",
+            "bug assertion cost 1",
+        ),
+    ]
+    .iter()
+    .map(|(source, expected)| (source, expected, in_words(source, false)))
+    .filter(|(_, expected, found)| found != *expected)
+    .map(|(source, expected, found)| format!("{source}\n{expected}: {found}"))
+    .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// What is more than 64 bits is a limit, whichever way comes upon it, and so is what is too much to cover.
+#[test]
+fn what_is_not_looked_at_is_not_verified() {
+    for (source, expected) in [
+        ("var x: int = 9223372036854775806; proc f() { if * { f(); } x = x + 1; } process p[1] { f(); }", "64 bits"),
+        ("var x: int; proc f() { x = x + 1; if * { f(); } } process p[1] { f(); }", "too much to cover"),
+    ] {
+        let said = in_words(source, false);
+        assert!(said.starts_with("Unknown") && said.contains(expected), "{source}: {said}");
+    }
+}
+
+/// So many threads are all that were asked about: of those, every schedule was looked at.
+#[test]
+fn with_a_number_of_threads_that_was_given_there_is_no_bug_within_bounds() {
+    let source = "var x: bool; proc f() { x = true; if * { f(); } } process p[*] { f(); assert x; }";
+    let instances = [("p".to_string(), 2)];
+    let (program, id) = (
+        with_instances(compile(source), &instances).expect("there is one"),
+        program_id("test.fab", source, &[], &instances),
+    );
+    let proof = prove(&program, &id, &plan(true, None), &Arc::new(AtomicBool::new(false)), &|_| {}).expect("it fits");
+    let Verdict::NoBugWithinBounds { bounds } = proof.report.verdict else { panic!("{:?}", proof.report.verdict) };
+    assert_eq!((bounds.bound, bounds.completed.is_some(), bounds.instances), (Bound::None, true, instances.to_vec()));
+}
+
+/// What is wrong with the answers about a program: none is verified that fails with stacks of a small height, and with those the
+/// least number of switches is what exploration finds.
 fn contradiction(program: &Recursive, counts: &mut Counts) -> Option<String> {
     let (source, with_height) = (program.source(None), program.source(Some(2)));
     let said = match converged(&source, true) {
@@ -96,6 +186,12 @@ fn contradiction(program: &Recursive, counts: &mut Counts) -> Option<String> {
             Some(format!("verified, and with a height: {}", trace.message))
         }
         (_, Verdict::Verified, Verdict::Bug { trace }) => Some(format!("of a height: verified, and {}", trace.message)),
+        (_, Verdict::Bug { trace }, Verdict::Bug { trace: explored }) if trace.cost != explored.cost => {
+            Some(format!("of a height: {} switches, and exploration finds {}", trace.cost, explored.cost))
+        }
+        (Verdict::Bug { trace }, _, Verdict::Bug { trace: of_few }) if trace.cost > of_few.cost => {
+            Some(format!("{} switches, and with a height {}", trace.cost, of_few.cost))
+        }
         _ => None,
     }
 }

@@ -13,9 +13,7 @@ mod steps;
 mod witness;
 
 use crate::bounds::{cut_by, of_verdict, proof_bounds};
-use crate::dead_ends::has_others;
 use crate::proof::{ProofError, ProofPlan};
-use crate::vacuous;
 use crate::work::Work;
 use crate::{CheckError, Plan, Report, confirm, reason};
 use contexts::Reached;
@@ -23,7 +21,7 @@ use cover::{Covered, Failure, Precision, cover};
 use fabius_explore::search::{Cut, Options};
 use fabius_explore::shrink;
 use fabius_explore::system::Fault;
-use fabius_lang::program::{ExprKind, Program, StmtKind, Value};
+use fabius_lang::program::{Program, StmtKind};
 use fabius_lang::waits::Waits;
 use fabius_lang::walk::statements;
 use fabius_machine::Machine;
@@ -119,14 +117,14 @@ pub fn attempt(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut W
     let mut steps = Steps::new(program);
     let (few, many) = PRECISIONS.split_at(FIRST);
     let mut open = match covers(&mut steps, few, plan.deadlock, work) {
-        Cover::Safe => return Ok(verified(program, id, bounds, work)),
+        Cover::Safe => return Ok(verified(id, bounds)),
         Cover::Stopped => return Ok(unknown(cut_by(work.limits))),
         Cover::Open(open) => open,
     };
     let reached = contexts::reach(&mut steps, plan.deadlock, work.limits);
     (work.progress)(work.statistics);
     let completed = match reached {
-        Reached::All => return Ok(verified(program, id, bounds, work)),
+        Reached::All => return Ok(verified(id, bounds)),
         Reached::Fails(_, Failure::Fault(Fault::Limit(limit, span))) => {
             return Ok(unknown(reason(Cut::Program(limit, span), program)));
         }
@@ -146,7 +144,7 @@ pub fn attempt(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut W
         return Ok(unknown(cut_by(work.limits)));
     }
     match covers(&mut steps, many, plan.deadlock, work) {
-        Cover::Safe => return Ok(verified(program, id, bounds, work)),
+        Cover::Safe => return Ok(verified(id, bounds)),
         Cover::Stopped => return Ok(unknown(cut_by(work.limits))),
         Cover::Open(later) => open = later.or(open),
     }
@@ -182,29 +180,12 @@ fn covers(steps: &mut Steps<'_>, precisions: &[Precision], deadlock: bool, work:
     Cover::Open(last)
 }
 
-/// Nothing fails. That says something if some execution completes.
-fn verified(program: &Program, id: &ProgramId, bounds: Bounds, work: &Work<'_>) -> Report {
-    let limits = work.limits;
-    let vacuous = may_drop_all(program).then(|| vacuous::surely(program, limits.deadline, limits.stop)).flatten();
-    of_verdict(match vacuous {
-        Some(reason) => Verdict::Unknown { reason, bounds },
-        None if id.instances.is_empty() => Verdict::Verified,
-        None => Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, ..bounds } },
+/// Nothing fails. Whether some execution completes is asked by who asked for this.
+fn verified(id: &ProgramId, bounds: Bounds) -> Report {
+    of_verdict(match id.instances.is_empty() {
+        true => Verdict::Verified,
+        false => Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, completed: Some(0), ..bounds } },
     })
-}
-
-/// Whether steps are dropped otherwise than by going round in a loop. Where there are several threads, loops that may not end are
-/// found in the text by whoever asks this engine.
-fn may_drop_all(program: &Program) -> bool {
-    !has_others(program)
-        || program.any_stmt(|s| match &s.kind {
-            StmtKind::Assume(_) => true,
-            StmtKind::Any(_, lo, hi) => match (&lo.kind, &hi.kind) {
-                (ExprKind::Const(Value::Int(lo)), ExprKind::Const(Value::Int(hi))) => lo > hi,
-                _ => true,
-            },
-            _ => false,
-        })
 }
 
 /// The bug that a schedule shows, in the reference semantics.
