@@ -24,6 +24,7 @@ mod lifetimes;
 mod lines;
 mod lower;
 mod memory;
+mod mentions;
 mod mixed;
 mod narrow;
 mod omitted;

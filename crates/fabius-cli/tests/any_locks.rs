@@ -134,6 +134,10 @@ fn a_loop_without_an_end_starts_any_number_of_threads() {
     let asked = ["verify", file, "--threads", "any"];
     expect(&fabius(&asked), 0, &["any number of w"]);
     expect(&fabius(&[&asked[..], &["-DWRONG"]].concat()), 1, &["assertion failed: reach_error"]);
+    // `main` may be stuck in front of the loop, and is not asked about it.
+    let example = ["verify", "examples/workers.c", "--threads", "any"];
+    expect(&fabius(&example), 0, &["verified", "deadlocks were not looked for"]);
+    expect(&fabius(&[&example[..], &["-DWRONG"]].concat()), 1, &["assertion failed: reach_error"]);
     // Who waits for each of them has no more than one.
     let joined = text.replace("pthread_create(&t, 0, w, 0);", "{ pthread_create(&t, 0, w, 0); pthread_join(t, 0); }");
     std::fs::write(file, joined).expect("it can be written");

@@ -13,15 +13,19 @@
 //!    an execution of this program is the beginning of one of that without an end.
 
 use super::{strip_casts, tasks::Many};
-use crate::attributes::is_word;
-use crate::core::INT;
 use crate::expressions::Ex;
 use crate::lower::{Creation, Entity, Item, Lower};
 use crate::memory::Parts;
+use crate::mentions;
 use crate::refusal::{Result, unsupported};
 use crate::types::CType;
+use fabius_lang::program::*;
+use fabius_lang::walk::{each, expressions, of_place, statements, written};
 use fabius_trace::Span;
-use lang_c::ast::{BlockItem, Expression, ForInitializer, Statement, UnaryOperator};
+use lang_c::ast::{
+    BinaryOperator, BlockItem, Constant, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, Expression,
+    ForInitializer, InitDeclarator, Statement, TypeSpecifier, UnaryOperator,
+};
 use lang_c::span::Node;
 
 /// A call of `pthread_create` whose handle is nowhere else.
@@ -30,6 +34,16 @@ struct Created<'a> {
     function: &'a Ex,
     argument: &'a Ex,
     span: lang_c::span::Span,
+}
+
+/// What a loop does.
+#[derive(Default)]
+struct Started<'a> {
+    created: Vec<Created<'a>>,
+    /// Handles that are declared in it.
+    own: Vec<&'a str>,
+    /// Handles that are given to `pthread_detach`, which does nothing here.
+    detached: Vec<&'a str>,
 }
 
 /// When a loop is over.
@@ -45,23 +59,23 @@ impl<'a> Lower<'a, '_> {
         if self.body.function != "main" || !self.are_the_last(items) {
             return Ok(false);
         }
-        let once: Vec<Created<'a>> = items.iter().map_while(|item| created(statement(item)?)).collect();
+        let once: Vec<Created<'a>> = items.iter().map_while(|item| created_by(statement(item)?)).collect();
         let Some(last) = items.get(once.len()).and_then(statement) else { return Ok(false) };
         let Some((over, again)) = self.endless(last) else { return Ok(false) };
         let is_over = items[once.len() + 1..].iter().all(super::tasks::returns);
-        if over == Over::AtAnyTime && !is_over || !self.nobody_looks_at(once.iter().chain(&again)) {
+        if over == Over::AtAnyTime && !is_over || !self.nobody_looks_at(&once, &again, last) {
             return Ok(false);
         }
         self.starts_without_end = true;
         if self.options.creation == Creation::OneByOne {
             return Ok(false);
         }
-        let all = once.iter().map(|one| (one, Many::One)).chain(again.iter().map(|one| (one, Many::Any)));
-        for (Created { handle, function, argument, span }, many) in all {
-            self.forget(handle);
+        let all = once.iter().map(|one| (one, Many::One)).chain(again.created.iter().map(|one| (one, Many::Any)));
+        for (Created { function, argument, span, .. }, many) in all {
             let span = self.span(*span);
             self.start_at_the_end(function, Some(argument), many, span)?;
         }
+        self.forget_handles();
         Ok(true)
     }
 
@@ -73,7 +87,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// What a loop starts that does nothing else.
-    fn endless(&mut self, s: &'a Node<Statement>) -> Option<(Over, Vec<Created<'a>>)> {
+    fn endless(&mut self, s: &'a Node<Statement>) -> Option<(Over, Started<'a>)> {
         let (condition, body) = match &s.node {
             Statement::While(w) => (Some(&*w.node.expression), &w.node.statement),
             Statement::DoWhile(d) => (Some(&*d.node.expression), &d.node.statement),
@@ -91,42 +105,49 @@ impl<'a> Lower<'a, '_> {
             }
             Some(_) => return None,
         };
-        let mut all = Vec::new();
-        (creates_only(body, &mut all) && !all.is_empty()).then_some((over, all))
+        let mut all = Started::default();
+        (creates_only(body, &mut all) && !all.created.is_empty()).then_some((over, all))
     }
 
     /// Whether the variables that the handles are written to are named nowhere else.
-    fn nobody_looks_at<'b>(&self, all: impl Iterator<Item = &'b Created<'a>> + Clone) -> bool
-    where
-        'a: 'b,
-    {
-        let mentions = |span: lang_c::span::Span, word: &str| mentions(&self.lines.text()[span.start..span.end], word);
-        let functions = || self.functions.values().filter_map(|f| f.definition).map(|d| d.span);
-        let first_values = || self.declared.iter().filter_map(|d| d.init).map(|init| init.span);
-        let main = self.functions["main"].definition.expect("it is being read").span;
-        all.clone().all(|one| {
-            let created = all.clone().filter(|other| other.handle == one.handle).count();
-            match self.is_local(one.handle) {
-                // Once more where it is declared.
-                true => mentions(main, one.handle) == created + 1,
+    fn nobody_looks_at(&self, once: &[Created<'a>], again: &Started<'a>, last: &Node<Statement>) -> bool {
+        let functions = || self.functions.values().filter_map(|f| f.definition);
+        let first_values = || self.declared.iter().filter_map(|d| d.init);
+        let main = self.functions["main"].definition.expect("it is being read");
+        let Statement::Compound(body) = &main.node.statement.node else { return false };
+        let count = |all: &[Created<'a>], handle: &str| all.iter().filter(|one| one.handle == handle).count();
+        let in_loop = |handle: &str| {
+            let detached = again.detached.iter().filter(|other| **other == handle).count();
+            count(&again.created, handle) + detached
+        };
+        let is_own = |handle: &str| again.own.contains(&handle);
+        let others = once.iter().chain(again.created.iter().filter(|one| !is_own(one.handle)));
+        let handles = others.map(|one| one.handle).chain(again.detached.iter().copied().filter(|name| !is_own(name)));
+        let alone = |handle: &str| {
+            let known = count(once, handle) + if is_own(handle) { 0 } else { in_loop(handle) };
+            let all = match self.is_local(handle) {
+                true => mentions::in_body(body, handle),
                 false => {
-                    let all: usize = functions().chain(first_values()).map(|span| mentions(span, one.handle)).sum();
-                    all == created
+                    let named = functions().map(|f| mentions::in_function(&f.node, handle));
+                    named.chain(first_values().map(|value| mentions::in_value(&value.node, handle))).sum()
                 }
-            }
-        })
+            };
+            all == known
+        };
+        again.own.iter().all(|handle| mentions::in_statement(last, handle) == in_loop(handle))
+            && handles.into_iter().all(alone)
     }
 
     fn is_local(&self, name: &str) -> bool {
         matches!(self.entity(name), Some(Entity::Object(id)) if matches!(self.objects[id].parts, Parts::Locals(_)))
     }
 
-    /// A local variable that no statement has is one of no thread.
-    fn forget(&mut self, handle: &str) {
-        if let Some(Entity::Object(id)) = self.entity(handle)
-            && let Parts::Locals(locals) = &self.objects[id].parts
-        {
-            locals.iter().for_each(|local| self.body.locals[*local].ty = INT);
+    /// Handles that no statement has are those of no thread.
+    fn forget_handles(&mut self) {
+        for local in 0..self.body.locals.len() {
+            if holds_threads(&self.body.locals[local].ty) && !is_named(&self.body.out, local) {
+                self.body.locals[local].ty = Type::Bool;
+            }
         }
     }
 
@@ -147,32 +168,100 @@ fn statement(item: &Item) -> Option<&Node<Statement>> {
 }
 
 /// Collects what a statement starts; whether it does nothing else, and has no choice but one of any value.
-fn creates_only<'a>(s: &'a Node<Statement>, all: &mut Vec<Created<'a>>) -> bool {
+fn creates_only<'a>(s: &'a Node<Statement>, all: &mut Started<'a>) -> bool {
     match &s.node {
-        Statement::Compound(items) => items.iter().all(|item| statement(item).is_some_and(|s| creates_only(s, all))),
+        Statement::Compound(items) => items.iter().all(|item| match &item.node {
+            BlockItem::Statement(s) => creates_only(s, all),
+            BlockItem::Declaration(d) => declares_handles(&d.node, &mut all.own),
+            BlockItem::StaticAssert(_) => true,
+        }),
         Statement::If(i) if is_any(&i.node.condition) => {
             creates_only(&i.node.then_statement, all)
                 && i.node.else_statement.as_ref().is_none_or(|s| creates_only(s, all))
         }
+        // To create a thread does not fail.
+        Statement::If(i) if let Some(one) = failed(&i.node.condition) => {
+            all.created.push(one);
+            i.node.else_statement.as_ref().is_none_or(|s| creates_only(s, all))
+        }
         Statement::Expression(None) => true,
-        _ => created(s).map(|one| all.push(one)).is_some(),
+        Statement::Expression(Some(e)) if let Some(handle) = detached(e) => {
+            all.detached.push(handle);
+            true
+        }
+        Statement::Expression(Some(e)) if gives_way(e) => true,
+        _ => created_by(s).map(|one| all.created.push(one)).is_some(),
     }
 }
 
-fn created(s: &Node<Statement>) -> Option<Created<'_>> {
-    let Statement::Expression(Some(e)) = &s.node else { return None };
-    let Expression::Call(c) = &e.node else { return None };
-    let (Expression::Identifier(name), [handle, attributes, function, argument]) =
-        (&c.node.callee.node, c.node.arguments.as_slice())
-    else {
-        return None;
+/// Whether a declaration is one of handles without a value; their names.
+fn declares_handles<'a>(d: &'a Declaration, own: &mut Vec<&'a str>) -> bool {
+    let is_handle = |s: &Node<DeclarationSpecifier>| {
+        matches!(&s.node, DeclarationSpecifier::TypeSpecifier(ty)
+            if matches!(&ty.node, TypeSpecifier::TypedefName(name) if name.node.name == "pthread_t"))
     };
+    let name = |d: &'a Node<InitDeclarator>| match &d.node.declarator.node {
+        Declarator { kind, derived, .. } if derived.is_empty() && d.node.initializer.is_none() => match &kind.node {
+            DeclaratorKind::Identifier(name) => Some(name.node.name.as_str()),
+            _ => None,
+        },
+        _ => None,
+    };
+    let names: Option<Vec<&str>> = d.declarators.iter().map(name).collect();
+    own.extend(names.iter().flatten());
+    d.specifiers.len() == 1 && d.specifiers.iter().all(is_handle) && names.is_some()
+}
+
+fn created_by(s: &Node<Statement>) -> Option<Created<'_>> {
+    let Statement::Expression(Some(e)) = &s.node else { return None };
+    created(strip_casts(e))
+}
+
+/// The thread of which a condition says that it was not created.
+fn failed(condition: &Ex) -> Option<Created<'_>> {
+    let is_zero = |e: &Ex| match &strip_casts(e).node {
+        Expression::Constant(c) => {
+            matches!(&c.node, Constant::Integer(n) if n.number.chars().all(|digit| digit == '0'))
+        }
+        _ => false,
+    };
+    match &condition.node {
+        Expression::BinaryOperator(b) if is_zero(&b.node.rhs) => match b.node.operator.node {
+            BinaryOperator::NotEquals | BinaryOperator::Less | BinaryOperator::Greater => created(&b.node.lhs),
+            _ => None,
+        },
+        _ => created(condition),
+    }
+}
+
+fn called(e: &Ex) -> Option<(&str, &[Ex])> {
+    let Expression::Call(c) = &strip_casts(e).node else { return None };
+    let Expression::Identifier(name) = &c.node.callee.node else { return None };
+    Some((&name.node.name, c.node.arguments.as_slice()))
+}
+
+fn detached(e: &Ex) -> Option<&str> {
+    match called(e)? {
+        ("pthread_detach", [Node { node: Expression::Identifier(handle), .. }]) => Some(&handle.node.name),
+        _ => None,
+    }
+}
+
+/// Whether an expression only lets others go on.
+fn gives_way(e: &Ex) -> bool {
+    match called(e) {
+        Some(("sched_yield", [])) => true,
+        Some(("sleep" | "usleep", [time])) => matches!(time.node, Expression::Constant(_)),
+        _ => false,
+    }
+}
+
+fn created(e: &Ex) -> Option<Created<'_>> {
+    let ("pthread_create", [handle, attributes, function, argument]) = called(e)? else { return None };
     let Expression::UnaryOperator(u) = &handle.node else { return None };
     match (&u.node.operator.node, &u.node.operand.node) {
-        (UnaryOperator::Address, Expression::Identifier(handle))
-            if name.node.name == "pthread_create" && is_plain(attributes) =>
-        {
-            Some(Created { handle: &handle.node.name, function, argument, span: s.span })
+        (UnaryOperator::Address, Expression::Identifier(handle)) if is_plain(attributes) => {
+            Some(Created { handle: &handle.node.name, function, argument, span: e.span })
         }
         _ => None,
     }
@@ -197,11 +286,28 @@ fn is_any(e: &Ex) -> bool {
     }
 }
 
-/// How often a word stands in a text.
-fn mentions(text: &str, word: &str) -> usize {
-    let is_whole = |at: &usize| {
-        let before = text[..*at].bytes().next_back().is_some_and(is_word);
-        !before && !text[at + word.len()..].bytes().next().is_some_and(is_word)
-    };
-    text.match_indices(word).map(|(at, _)| at).filter(is_whole).count()
+fn holds_threads(ty: &Type) -> bool {
+    match ty {
+        Type::Thread => true,
+        Type::Array { element, .. } => holds_threads(element),
+        _ => false,
+    }
+}
+
+/// Whether one of these statements has a variable.
+fn is_named(block: &Block, local: LocalId) -> bool {
+    let is_it = |place: &Place| matches!(place.base, Base::Local(l) if l == local);
+    let mut any = false;
+    statements(block, &mut |s| {
+        let mut look = |e: &Expr| any |= matches!(&e.kind, ExprKind::Read(place) if is_it(place));
+        expressions(s).into_iter().for_each(|e| each(e, &mut look));
+        written(s).into_iter().flat_map(of_place).for_each(|e| each(e, &mut look));
+        any |= written(s).is_some_and(is_it);
+        any |= match &s.kind {
+            StmtKind::Call(results, ..) => results.contains(&Some(local)),
+            StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => *handle == Some(local),
+            _ => false,
+        };
+    });
+    any
 }
