@@ -294,3 +294,46 @@ fn all_strategies_find_the_race_in_the_bluetooth_driver() {
         assert_eq!(json(&output)["kind"], "assertion", "{options:?}");
     }
 }
+
+#[test]
+fn what_saves_states_is_switched_off_word_by_word() {
+    let path = folder("savings").join("alike.fab");
+    let source = "var x: 0..3;\nproc p() { let v = any 1..3; x = v; x = v; }\n\
+                  init { let a = spawn p(); let b = spawn p(); join a; join b; }\n";
+    std::fs::write(&path, source).expect("it can be written");
+    let path = path.to_str().expect("a name");
+    let check = |switches: &[&str]| fabius(&[&["check", path, "--bound", "none", "--stats"], switches].concat());
+    let states = |switches: &[&str]| {
+        json(&fabius(&[&["check", path, "--bound", "none", "--json", "--no-reduction"], switches].concat()))["total_states"]
+            .as_u64()
+            .expect("all are counted")
+    };
+    expect(&check(&[]), 0, &["verified", "states up to which of equal threads or values is which"]);
+    expect(&check(&["--no-symmetry=values"]), 0, &["states up to which of equal threads is which"]);
+    expect(&check(&["--no-symmetry=threads,joined"]), 0, &["states up to which of equal values is which"]);
+    let none = String::from_utf8_lossy(&check(&["--no-symmetry", "--no-reduction"]).stdout).to_string();
+    assert!(!none.contains("which"), "{none}");
+    let all = states(&["--no-symmetry"]);
+    for word in ["threads", "values", "joined"] {
+        let some = states(&[&format!("--no-symmetry={word}")]);
+        assert!(states(&[]) < some && some < all, "{word}: {some} of {all}");
+    }
+    expect(&check(&["--no-reduction=step"]), 2, &["invalid value 'step'", "steps, outcomes"]);
+}
+
+#[test]
+fn many_alike_threads_have_an_advice() {
+    let path = folder("advice").join("many.fab");
+    let advised = |body: &str| {
+        std::fs::write(&path, format!("var x: bool;\nproc p() {{ x = true; }}\n{body}\n")).expect("it can be written");
+        let said = fabius(&["check", path.to_str().expect("a name"), "--stats"]);
+        expect(&said, 0, &["verified"]);
+        String::from_utf8_lossy(&said.stdout).contains("`fabius verify --threads any` looks at any number of them")
+    };
+    assert!(advised("init { for i in 1..4 { spawn p(); } }"));
+    assert!(advised("init { spawn p(); spawn p(); spawn p(); spawn p(); }"));
+    assert!(advised("process q[4] { x = false; }"));
+    assert!(!advised("init { spawn p(); spawn p(); }"));
+    // Whoever is joined is none of any number.
+    assert!(!advised("init { for i in 1..4 { let h = spawn p(); join h; } }"));
+}

@@ -444,7 +444,8 @@ impl Script {
     /// The same for a search that stores states: outcomes that lead to the same place inside of a step are made once from there
     /// on, unless each counts for itself.
     pub fn merging(options: &Options) -> Script {
-        Script { merges: !options.wants_cycles() && options.races.is_none(), ..Script::of(options) }
+        let merges = options.merges && !options.wants_cycles() && options.races.is_none();
+        Script { merges, ..Script::of(options) }
     }
 
     /// From here on it is asked at each cycle of choices if a way leads out of it, instead of being found out when all outcomes have

@@ -62,6 +62,8 @@ pub struct Options {
     pub symmetry: bool,
     /// Whether steps are left out that can be made later just as well, or joined to those before, where that is sound.
     pub ample: bool,
+    /// Whether outcomes of choices that lead to the same place inside of a step are made once from there on, where that is sound.
+    pub merges: bool,
     /// Whether stateless search ends with the first bug, instead of with the shortest of all that cost as little.
     pub at_first_bug: bool,
     /// What it costs that an operation deviates, where anything does.
@@ -91,6 +93,7 @@ impl Default for Options {
             reduction: Reduction::None,
             symmetry: false,
             ample: false,
+            merges: true,
             at_first_bug: false,
             price_of_deviation: 1,
             seed: 0,

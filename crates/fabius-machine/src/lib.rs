@@ -18,4 +18,4 @@ mod value_names;
 pub use limits::StepLimits;
 pub use packed::Cursor;
 pub use state::State;
-pub use system::Machine;
+pub use system::{Alike, Machine};

@@ -39,16 +39,20 @@ pub(crate) fn canonical_names(
     state: &State,
     names: &mut Vec<(TaskId, TaskId)>,
 ) -> bool {
+    let renames_values = same_names(sorts, state, names);
     let known = known(state);
-    let renames_values = sorts.is_some_and(|sorts| name_values(sorts, &mut state.clone()));
+    let Some(order) = order_of_threads(program, sorts, state, &known) else { return renames_values };
     names.clear();
-    let Some(order) = order_of_threads(program, sorts, state, &known) else {
-        names.extend(known.iter().map(|id| (*id, *id)));
-        return renames_values;
-    };
     names.extend(order.iter().zip(0..).map(|(index, new)| (known[*index], new)));
     names.sort_unstable();
     renames_values || names.iter().any(|(old, new)| old != new) || !is_sorted(program, state)
+}
+
+/// Names of threads that stay as they are; false if values are called as they are to be called, too.
+pub(crate) fn same_names(sorts: Option<&Sorts>, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
+    names.clear();
+    names.extend(known(state).iter().map(|id| (*id, *id)));
+    sorts.is_some_and(|sorts| name_values(sorts, &mut state.clone()))
 }
 
 /// The known threads in the order of their new names, if they are not to keep the old ones.

@@ -28,9 +28,20 @@ pub struct Machine<'a> {
     pub(crate) program: Compiled,
     /// Values that are alike.
     sorts: Option<Sorts>,
+    /// Whether it does not matter which of several threads is which.
+    pub(crate) renames_threads: bool,
     has_buffers: bool,
     pub(crate) packing: Packing,
     ample: OnceLock<Option<Ample>>,
+}
+
+/// What may be alike, so that it does not matter which is which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Alike {
+    /// Threads that do the same.
+    Threads,
+    /// Values that are only chosen, copied and compared for equality.
+    Values,
 }
 
 /// Chooses what comes first.
@@ -62,11 +73,28 @@ impl<'a> Machine<'a> {
         Machine {
             limits: StepLimits::default(),
             sorts: sorts(&program, source),
+            renames_threads: true,
             program,
             has_buffers: source.has_buffers(),
             source: source.clone(),
             packing: Packing::default(),
             ample: OnceLock::new(),
+        }
+    }
+
+    /// The same where it matters which of several of these is which.
+    pub fn telling_apart(self, alike: Alike) -> Machine<'a> {
+        match alike {
+            Alike::Threads => Machine { renames_threads: false, ..self },
+            Alike::Values => Machine { sorts: None, ..self },
+        }
+    }
+
+    /// Whether there are some that are alike.
+    pub fn has_alike(&self, alike: Alike) -> bool {
+        match alike {
+            Alike::Threads => self.renames_threads && self.program.has_alike_threads,
+            Alike::Values => self.sorts.is_some(),
         }
     }
 
@@ -344,15 +372,19 @@ impl Snapshot for Machine<'_> {
     }
 
     fn has_alike_threads(&self) -> bool {
-        self.program.has_alike_threads || self.sorts.is_some()
+        self.has_alike(Alike::Threads) || self.has_alike(Alike::Values)
     }
 
     fn canonical_names(&self, state: &State, names: &mut Vec<(TaskId, TaskId)>) -> bool {
-        symmetry::canonical_names(&self.program, self.sorts.as_ref(), state, names)
+        if self.renames_threads {
+            symmetry::canonical_names(&self.program, self.sorts.as_ref(), state, names)
+        } else {
+            symmetry::same_names(self.sorts.as_ref(), state, names)
+        }
     }
 
     fn repeats(&self, state: &State, task: TaskId) -> bool {
-        state.index(task).is_some_and(|index| symmetry::repeats(&self.program, state, index))
+        self.renames_threads && state.index(task).is_some_and(|index| symmetry::repeats(&self.program, state, index))
     }
 
     fn known_threads(&self, state: &State) -> Vec<TaskId> {

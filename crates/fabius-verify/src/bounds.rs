@@ -1,7 +1,7 @@
 //! What the engines say alike: how far an answer goes, and why there is none.
 
-use crate::Report;
 use crate::proof::{ProofError, ProofPlan, Sequentialization};
+use crate::{Report, Symmetry};
 use fabius_explore::search::{Cut, Options};
 use fabius_lang::program::{Program, StmtKind};
 use fabius_sequential::bmc::{BmcError, CutOff, NotSequential};
@@ -18,7 +18,7 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         levels: Vec::new(),
         completed: None,
         total_states: None,
-        symmetry: false,
+        symmetry: Symmetry::OFF,
         reduction: false,
         outcomes: None,
         memory: 0,

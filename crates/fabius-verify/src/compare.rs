@@ -5,7 +5,7 @@
 //! Paper: Delay-Bounded Scheduling (POPL 2011), section 5.
 
 use crate::room::within_memory;
-use crate::{CheckError, Plan, check, confirm, is_random, options, reason};
+use crate::{CheckError, Plan, Symmetry, check, confirm, is_random, options, reason};
 use fabius_explore::growth::Counting;
 use fabius_explore::search::{Cut, MAX_STEPS, Monitor, Options, Progress, Strategy};
 use fabius_explore::{stateless, walk};
@@ -94,7 +94,7 @@ pub fn measure(
         // Strategies differ in the executions that they run, which are finite.
         properties: false,
         // All of them count states, and only a search with states could leave some out.
-        symmetry: false,
+        symmetry: Symmetry::OFF,
         reduction: false,
         ..Plan::default()
     };

@@ -37,7 +37,7 @@ use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
 use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, together, walk};
 use fabius_lang::program::{Fairness, Proc, ProcId, Process, Program};
-use fabius_machine::{Machine, StepLimits};
+use fabius_machine::{Alike, Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
     Bound, Bounds, BugKind, ErrorTrace, LevelStats, Mark, Points, ProgramId, Reason, Schedule, SchedulerKind, Verdict,
@@ -49,71 +49,7 @@ use room::within_memory;
 
 pub use bounds::unknown;
 pub use fabius_explore::search::{Progress, Strategy};
-pub use plan::PlanError;
-
-/// How to check a program. The default is that of the command line: iterative preemption bounding, as far as it goes.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// What is bounded.
-    pub bound: Bound,
-    /// The largest bound; `None`: until the space is exhausted or a limit stops the search.
-    pub max: Option<u32>,
-    /// The scheduler.
-    pub scheduler: SchedulerKind,
-    /// How the choices are walked.
-    pub strategy: Strategy,
-    /// Where threads may be preempted.
-    pub points: Points,
-    /// Enumerate executions instead of states.
-    pub stateless: bool,
-    /// Check every execution for data races (always on with [`Points::Sync`]).
-    pub races: bool,
-    /// Whether a deadlock is a bug.
-    pub deadlock: bool,
-    /// Whether a fair cycle without progress is a bug.
-    pub livelock: bool,
-    /// Whether the program's properties are looked at.
-    pub properties: bool,
-    /// Whether states that differ only in which of several threads that do the same is which are looked at as one, where that
-    /// changes no answer.
-    pub symmetry: bool,
-    /// Whether steps are left out that can be made later just as well, where that changes no answer.
-    pub reduction: bool,
-    /// Worker threads, at least 1.
-    pub jobs: usize,
-    /// Bytes for states.
-    pub memory: Option<u64>,
-    /// Time for the search.
-    pub time: Option<Duration>,
-    /// Number of executions of the random strategies; the default is 10,000.
-    pub executions: Option<u64>,
-    /// Seed of the random strategies.
-    pub seed: u64,
-}
-
-impl Default for Plan {
-    fn default() -> Plan {
-        Plan {
-            bound: Bound::Preemptions,
-            max: None,
-            scheduler: SchedulerKind::Bag,
-            strategy: Strategy::Iterative,
-            points: Points::All,
-            stateless: false,
-            races: false,
-            deadlock: true,
-            livelock: false,
-            properties: true,
-            symmetry: true,
-            reduction: true,
-            jobs: 1,
-            memory: None,
-            time: None,
-            executions: None,
-            seed: 0,
-        }
-    }
-}
+pub use plan::{Plan, PlanError, Symmetry};
 
 /// What a check found out.
 #[derive(Clone, Debug)]
@@ -128,8 +64,8 @@ pub struct Report {
     pub completed: Option<u32>,
     /// Number of all reachable states, if the search exhausted them and left no steps out.
     pub total_states: Option<u64>,
-    /// Whether states are counted up to which of several threads that do the same is which.
-    pub symmetry: bool,
+    /// What states are counted up to.
+    pub symmetry: Symmetry,
     /// Whether steps were left out that can be made later just as well, so that not all states are counted.
     pub reduction: bool,
     /// How many outcomes of choices lead to the only state, if there is only one.
@@ -278,13 +214,21 @@ fn checked(
     let options = Options { properties: plan.asked(program), ..options(plan, began) };
     let monitor = Monitor { stop, progress };
     let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(stop) };
-    let engine = Machine::new(program, plan.points).within(limits);
+    let engine = plan.symmetry.of(Machine::new(program, plan.points)).within(limits);
     let stores = !plan.stateless && !is_random(plan.strategy);
     let is_symmetric = stores && symmetry::applies(&engine, &options);
-    let joins_together = is_symmetric && together::keeps(plan.bound);
-    let waits = || Machine::joining_together(program, plan.points).filter(|_| joins_together);
-    let mut outcome =
-        explore(waits().map(|waits| waits.within(limits)).as_ref().unwrap_or(&engine), plan, &options, &monitor);
+    let joins_together = is_symmetric && plan.symmetry.threads && plan.symmetry.joined && together::keeps(plan.bound);
+    let waits = || {
+        let waits = Machine::joining_together(program, plan.points).filter(|_| joins_together)?;
+        Some(plan.symmetry.of(waits))
+    };
+    let waiting = waits().map(|waits| waits.within(limits));
+    let symmetry = Symmetry {
+        threads: is_symmetric && engine.has_alike(Alike::Threads),
+        values: is_symmetric && engine.has_alike(Alike::Values),
+        joined: waiting.is_some(),
+    };
+    let mut outcome = explore(waiting.as_ref().unwrap_or(&engine), plan, &options, &monitor);
     if outcome.bug.is_none() && outcome.cut.is_none() {
         // Whoever was only asked whether somebody can go on, or what comes next, gave up without a word.
         outcome.cut = bounds::over(&options, stop);
@@ -343,7 +287,7 @@ fn checked(
         verdict,
         limits: Vec::new(),
         total_states: total,
-        symmetry: is_symmetric,
+        symmetry,
         reduction,
         outcomes,
         completed: outcome.completed,
@@ -474,8 +418,9 @@ fn options(plan: &Plan, began: Instant) -> Options {
         races: (plan.races || plan.points == Points::Sync).then_some(Conflict::ReadWrite),
         deadlock: plan.deadlock,
         livelock: plan.livelock,
-        symmetry: plan.symmetry,
+        symmetry: plan.symmetry != Symmetry::OFF,
         ample: plan.reduction,
+        merges: plan.merging,
         jobs: plan.jobs,
         memory: plan.memory,
         deadline: plan.time.and_then(|t| began.checked_add(t)),

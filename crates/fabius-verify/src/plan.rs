@@ -1,9 +1,107 @@
-//! Which combinations of options make sense.
+//! How to check a program, and which combinations of options make sense.
 
-use crate::{Plan, Strategy};
+use crate::Strategy;
 use fabius_explore::search::MAX_STEPS;
 use fabius_lang::program::Program;
+use fabius_machine::{Alike, Machine};
 use fabius_trace::{Bound, Points, SchedulerKind};
+use std::time::Duration;
+
+/// How to check a program. The default is that of the command line: iterative preemption bounding, as far as it goes.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is bounded.
+    pub bound: Bound,
+    /// The largest bound; `None`: until the space is exhausted or a limit stops the search.
+    pub max: Option<u32>,
+    /// The scheduler.
+    pub scheduler: SchedulerKind,
+    /// How the choices are walked.
+    pub strategy: Strategy,
+    /// Where threads may be preempted.
+    pub points: Points,
+    /// Enumerate executions instead of states.
+    pub stateless: bool,
+    /// Check every execution for data races (always on with [`Points::Sync`]).
+    pub races: bool,
+    /// Whether a deadlock is a bug.
+    pub deadlock: bool,
+    /// Whether a fair cycle without progress is a bug.
+    pub livelock: bool,
+    /// Whether the program's properties are looked at.
+    pub properties: bool,
+    /// Which states are looked at as one, where that changes no answer.
+    pub symmetry: Symmetry,
+    /// Whether steps are left out that can be made later just as well, or joined to those before them, where that changes no answer.
+    pub reduction: bool,
+    /// Whether outcomes of choices that lead to the same place inside of a step are made once from there on, where that changes no
+    /// answer.
+    pub merging: bool,
+    /// Worker threads, at least 1.
+    pub jobs: usize,
+    /// Bytes for states.
+    pub memory: Option<u64>,
+    /// Time for the search.
+    pub time: Option<Duration>,
+    /// Number of executions of the random strategies; the default is 10,000.
+    pub executions: Option<u64>,
+    /// Seed of the random strategies.
+    pub seed: u64,
+}
+
+impl Default for Plan {
+    fn default() -> Plan {
+        Plan {
+            bound: Bound::Preemptions,
+            max: None,
+            scheduler: SchedulerKind::Bag,
+            strategy: Strategy::Iterative,
+            points: Points::All,
+            stateless: false,
+            races: false,
+            deadlock: true,
+            livelock: false,
+            properties: true,
+            symmetry: Symmetry::ON,
+            reduction: true,
+            merging: true,
+            jobs: 1,
+            memory: None,
+            time: None,
+            executions: None,
+            seed: 0,
+        }
+    }
+}
+
+/// States that differ only in which of several things that are alike is which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symmetry {
+    /// Threads that do the same.
+    pub threads: bool,
+    /// Values that are only chosen, copied, and found equal or not.
+    pub values: bool,
+    /// Threads whose handles are kept for nothing but to join them in a row. (Without `threads` they are told apart, too.)
+    pub joined: bool,
+}
+
+impl Symmetry {
+    /// All of them.
+    pub const ON: Symmetry = Symmetry { threads: true, values: true, joined: true };
+    /// None.
+    pub const OFF: Symmetry = Symmetry { threads: false, values: false, joined: false };
+
+    /// A machine that tells apart what is not among these.
+    pub(crate) fn of(self, mut machine: Machine<'_>) -> Machine<'_> {
+        if !self.threads {
+            machine = machine.telling_apart(Alike::Threads);
+        }
+        if !self.values {
+            machine = machine.telling_apart(Alike::Values);
+        }
+        machine
+    }
+}
 
 /// Why a plan makes no sense, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -28,6 +28,7 @@ mod prove;
 mod queues;
 mod reduction;
 mod reductions;
+mod savings;
 mod symmetry;
 mod sync_points;
 mod task_deadlocks;

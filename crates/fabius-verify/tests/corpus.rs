@@ -1,7 +1,7 @@
 //! Every claim of every program of the corpus and the examples, checked.
 
 use fabius_trace::{Bound, LaneKind, Mark, SchedulerKind, Verdict};
-use fabius_verify::{Plan, Report, Strategy, check, program_id, replay, with_instances};
+use fabius_verify::{Plan, Report, Strategy, Symmetry, check, program_id, replay, with_instances};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use testkit::corpus::{Claim, Entry, Expected, Options, StrategyName, VerdictName, parse, programs};
@@ -35,7 +35,7 @@ fn plan(options: &Options) -> Plan {
         seed: options.seed.unwrap_or(0),
         executions: options.executions,
         // Counts are those of all states.
-        symmetry: false,
+        symmetry: Symmetry::OFF,
         reduction: false,
         ..Plan::default()
     }

@@ -5,7 +5,7 @@ use fabius_explore::search::{Monitor, Options, Outcome};
 use fabius_explore::stateful;
 use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
-use fabius_verify::{Plan, Report, Strategy, check, program_id};
+use fabius_verify::{Plan, Report, Strategy, Symmetry, check, program_id};
 use std::fmt::Write;
 use std::sync::atomic::AtomicBool;
 
@@ -143,7 +143,7 @@ fn agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
 
 #[test]
 fn random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(0..300);
+    let (all, some) = agree(0..1000);
     assert!(some * 3 < all * 2, "{some} states of {all}");
 }
 
@@ -159,6 +159,7 @@ fn many_random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search(
 #[test]
 fn threads_that_are_joined_in_a_row_are_alike() {
     let states = |source: &str, symmetry: bool, bound: Bound| {
+        let symmetry = if symmetry { Symmetry::ON } else { Symmetry::OFF };
         let plan = Plan { bound, symmetry, reduction: false, ..Plan::default() };
         let report = checked(source, &plan);
         assert_eq!(report.verdict, Verdict::Verified, "{source}");

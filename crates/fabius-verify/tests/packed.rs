@@ -7,7 +7,7 @@ use fabius_lang::program::Program;
 use fabius_machine::Machine;
 use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, Verdict};
-use fabius_verify::{Plan, check, program_id};
+use fabius_verify::{Plan, Symmetry, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 use testkit::corpus::programs;
@@ -132,7 +132,7 @@ fn choices_before_the_first_step_meet_in_depth_as_they_do_in_breadth() {
     let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
     let id = program_id("meet.fab", source, &[], &[]);
     let states = |strategy| {
-        let plan = Plan { bound: Bound::None, strategy, symmetry: false, reduction: false, ..Plan::default() };
+        let plan = Plan { bound: Bound::None, strategy, symmetry: Symmetry::OFF, reduction: false, ..Plan::default() };
         let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("it can be explored");
         assert_eq!(report.verdict, Verdict::Verified);
         report.levels[0].states

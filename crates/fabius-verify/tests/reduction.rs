@@ -7,7 +7,7 @@ use fabius_explore::{flat, stateful};
 use fabius_machine::Machine;
 use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
-use fabius_verify::{Plan, Strategy, check, program_id};
+use fabius_verify::{Plan, Strategy, Symmetry, check, program_id};
 use std::sync::atomic::AtomicBool;
 use testkit::generate::{Model, Shape, random};
 
@@ -125,7 +125,7 @@ fn counted(source: &str, plan: &Plan) -> (u64, bool, String) {
 }
 
 fn none(reduction: bool) -> Plan {
-    Plan { bound: Bound::None, symmetry: false, reduction, ..Plan::default() }
+    Plan { bound: Bound::None, symmetry: Symmetry::OFF, reduction, ..Plan::default() }
 }
 
 #[test]

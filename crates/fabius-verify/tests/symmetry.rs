@@ -8,9 +8,9 @@ use fabius_explore::{flat, stateful, stateful_depth_first, symmetry};
 use fabius_machine::{Machine, State};
 use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
-use fabius_verify::{Plan, Strategy, check, program_id};
+use fabius_verify::{Plan, Strategy, Symmetry, check, program_id};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use testkit::generate::{Model, Shape, random, random_with_waits_midway};
 
 const WAYS: [(Bound, SchedulerKind); 7] = [
@@ -55,13 +55,18 @@ fn says(some: &Outcome, all: &Outcome) -> bool {
     said(some) == said(all) || all.bug.is_none() && all.cut.is_none() && some.exhausted
 }
 
-/// How the search with symmetry differs, if it does; otherwise states without and with it.
-fn compare(source: &str) -> Result<(u64, u64), String> {
+/// Two of the ways, others for each number.
+fn some_ways(number: u64) -> [(Bound, SchedulerKind); 2] {
+    [number, number + 3].map(|way| WAYS[way as usize % WAYS.len()])
+}
+
+/// How the search with symmetry differs in some of these ways, if it does; otherwise states without and with it.
+fn compare(source: &str, ways: &[(Bound, SchedulerKind)]) -> Result<(u64, u64), String> {
     let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
     let (machine, reference) = (Machine::new(&program, Points::All), Reference::new(&program, Points::All));
     let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
     let mut counted = (0, 0);
-    for (bound, scheduler) in WAYS {
+    for (bound, scheduler) in ways.iter().copied() {
         let plain = Options { bound, scheduler, memory: Some(3_000_000), ..Options::default() };
         let all = search(&reference, &plain);
         if all.cut.is_some_and(Cut::is_final) {
@@ -95,10 +100,14 @@ fn compare(source: &str) -> Result<(u64, u64), String> {
             }
         }
         if scheduler == SchedulerKind::Bag && !matches!(bound, Bound::Depth | Bound::Rounds) {
+            // A few programs with a bug nearby are searched for minutes before it is met.
             let [some, all] = [true, false].map(|symmetry| {
-                stateful_depth_first::search(&machine, &Options { symmetry, ..reduced.clone() }, &monitor, &|_| {})
+                let deadline = Some(Instant::now() + Duration::from_secs(2));
+                let limited = Options { symmetry, deadline, ..reduced.clone() };
+                stateful_depth_first::search(&machine, &limited, &monitor, &|_| {})
             });
-            if (some.bug.is_some(), some.exhausted) != (all.bug.is_some(), all.exhausted) {
+            let is_over = [&some, &all].iter().any(|outcome| outcome.cut == Some(Cut::Time));
+            if !is_over && (some.bug.is_some(), some.exhausted) != (all.bug.is_some(), all.exhausted) {
                 return Err(format!("{bound:?} depth first: {} | {}", said(&some), said(&all)));
             }
         }
@@ -107,7 +116,6 @@ fn compare(source: &str) -> Result<(u64, u64), String> {
             if strategy == Strategy::DepthFirst && bound == Bound::Depth {
                 continue;
             }
-            // Depth first, a few programs with a bug nearby are searched for minutes before it is met.
             let time = (strategy == Strategy::DepthFirst).then_some(Duration::from_secs(2));
             let plan = Plan { bound, scheduler, strategy, time, ..Plan::default() };
             let id = program_id("random.fab", source, &[], &[]);
@@ -124,18 +132,24 @@ fn compare(source: &str) -> Result<(u64, u64), String> {
     Ok(counted)
 }
 
-fn agree(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) -> (u64, u64) {
+fn agree(
+    random: fn(u64, Shape) -> Model,
+    seeds: std::ops::Range<u64>,
+    ways: impl Fn(u64) -> Vec<(Bound, SchedulerKind)>,
+) -> (u64, u64) {
     let mut sum = (0, 0);
     for seed in seeds {
         let model = random(seed, Shape::Alike);
-        match compare(&model.source()) {
+        let ways = ways(seed);
+        match compare(&model.source(), &ways) {
             Ok(counted) => sum = (sum.0 + counted.0, sum.1 + counted.1),
             Err(_) => {
                 let fails = |m: &Model| {
-                    fabius_lang::compile(&m.source(), &Default::default()).is_ok() && compare(&m.source()).is_err()
+                    fabius_lang::compile(&m.source(), &Default::default()).is_ok()
+                        && compare(&m.source(), &ways).is_err()
                 };
                 let small = model.shrink(fails).source();
-                panic!("{seed}: {:?}\n{small}", compare(&small));
+                panic!("{seed}: {:?}\n{small}", compare(&small, &ways));
             }
         }
     }
@@ -144,13 +158,13 @@ fn agree(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) -> (u64, 
 
 #[test]
 fn random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(random, 0..1000);
+    let (all, some) = agree(random, 0..1000, |seed| some_ways(seed).to_vec());
     assert!(some * 10 < all * 9, "{some} states of {all}");
 }
 
 #[test]
 fn atomic_blocks_that_wait_midway_have_the_answers_of_the_plain_search() {
-    agree(random_with_waits_midway, 0..20);
+    agree(random_with_waits_midway, 0..20, |_| WAYS.to_vec());
 }
 
 #[test]
@@ -158,7 +172,7 @@ fn atomic_blocks_that_wait_midway_have_the_answers_of_the_plain_search() {
 fn many_random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let first = number("FIRST_SEED", 1000);
-    let (all, some) = agree(random, first..first + number("SEEDS", 100_000));
+    let (all, some) = agree(random, first..first + number("SEEDS", 100_000), |_| WAYS.to_vec());
     println!("{some} states of {all}");
 }
 
@@ -233,7 +247,7 @@ fn counted(source: &str, plan: &Plan) -> (Option<u64>, bool) {
     let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
     let id = program_id("threads.fab", source, &[], &[]);
     let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).expect("an answer");
-    (report.total_states, report.symmetry)
+    (report.total_states, report.symmetry != Symmetry::OFF)
 }
 
 #[test]
@@ -246,7 +260,7 @@ fn alike_threads_are_counted() {
         )
     };
     let none = Plan { bound: Bound::None, reduction: false, ..Plan::default() };
-    let all = Plan { symmetry: false, ..none.clone() };
+    let all = Plan { symmetry: Symmetry::OFF, ..none.clone() };
     let two = |plan| counted(&source(2), plan);
     // In front of `init`; then nobody has begun (and `x` is false), or somebody has: 9 ways for two threads, 6 without their names.
     assert_eq!((two(&all), two(&none)), ((Some(10), false), (Some(7), true)));
@@ -258,7 +272,7 @@ fn alike_threads_are_counted() {
 #[test]
 fn threads_that_are_told_apart_stay_apart() {
     let states = |source: &str| {
-        [true, false].map(|symmetry| {
+        [Symmetry::ON, Symmetry::OFF].map(|symmetry| {
             counted(source, &Plan { bound: Bound::None, symmetry, reduction: false, ..Plan::default() }).0
         })
     };
@@ -270,6 +284,39 @@ fn threads_that_are_told_apart_stay_apart() {
         let [some, all] = states(source);
         assert!(some.is_some() && some == all, "{some:?} {all:?} {source}");
     }
+}
+
+#[test]
+fn each_symmetry_is_switched_off_alone() {
+    let counted = |source: &str, symmetry: Symmetry| {
+        let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+        let id = program_id("threads.fab", source, &[], &[]);
+        let plan = Plan { bound: Bound::None, symmetry, reduction: false, ..Plan::default() };
+        let report = check(&program, &id, &plan, &AtomicBool::new(false), &|_| {}).expect("an answer");
+        assert_eq!(report.verdict, Verdict::Verified, "{source}");
+        (report.total_states.expect("all are counted"), report.symmetry)
+    };
+    // In front of the choice, or with one of three numbers, or at the end with the last one: with names of threads and values 1 state
+    // in front of both, and so on.
+    let both = "var x: 0..3; process p[2] { let v = any 1..3; x = v; x = v; }";
+    let joined = "var x: bool; proc p() { x = true; } init { let a = spawn p(); let b = spawn p(); join a; join b; }";
+    let with = |threads, values, joined| Symmetry { threads, values, joined };
+    let of = |source, symmetry| {
+        let (states, was_on) = counted(source, symmetry);
+        (states, [was_on.threads, was_on.values, was_on.joined])
+    };
+    let [all, no_values, no_threads, none] =
+        [(true, true), (true, false), (false, true), (false, false)].map(|(t, v)| of(both, with(t, v, true)));
+    assert_eq!([all.1, no_values.1], [[true, true, false], [true, false, false]]);
+    assert_eq!([no_threads.1, none.1], [[false, true, false], [false, false, false]]);
+    assert!(
+        all.0 < no_values.0 && all.0 < no_threads.0 && no_values.0 < none.0 && no_threads.0 < none.0,
+        "{all:?} {no_values:?} {no_threads:?} {none:?}"
+    );
+    let [all, not_joined, none] =
+        [with(true, true, true), with(true, true, false), with(false, true, true)].map(|symmetry| of(joined, symmetry));
+    assert_eq!([all.1, not_joined.1, none.1], [[true, false, true], [true, false, false], [false; 3]]);
+    assert!(all.0 < not_joined.0 && not_joined.0 <= none.0, "{all:?} {not_joined:?} {none:?}");
 }
 
 #[test]
@@ -311,7 +358,7 @@ fn whoever_ran_last_goes_on_at_no_cost_though_another_one_is_alike() {
             "var n: int; proc p(k: int) {{ fetch_add(n, 1); assert n != 2 || k < 0; fetch_add(n, -1); }} init {{ spawn p({number}); spawn p({number}); }}"
         );
         assert_eq!(least(&source, &Plan::default()), Some(1), "{number}");
-        assert_eq!(least(&source, &Plan { symmetry: false, ..Plan::default() }), Some(1), "{number}");
+        assert_eq!(least(&source, &Plan { symmetry: Symmetry::OFF, ..Plan::default() }), Some(1), "{number}");
     }
 }
 
@@ -383,11 +430,11 @@ fn with_values(seed: u64) -> String {
     )
 }
 
-fn values_agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
+fn values_agree(seeds: std::ops::Range<u64>, ways: impl Fn(u64) -> Vec<(Bound, SchedulerKind)>) -> (u64, u64) {
     let mut sum = (0, 0);
     for seed in seeds {
         let source = with_values(seed);
-        let counted = compare(&source).unwrap_or_else(|why| panic!("{seed}: {why}\n{source}"));
+        let counted = compare(&source, &ways(seed)).unwrap_or_else(|why| panic!("{seed}: {why}\n{source}"));
         sum = (sum.0 + counted.0, sum.1 + counted.1);
     }
     sum
@@ -395,7 +442,7 @@ fn values_agree(seeds: std::ops::Range<u64>) -> (u64, u64) {
 
 #[test]
 fn random_programs_of_values_have_the_answers_of_the_plain_search() {
-    let (all, some) = values_agree(0..120);
+    let (all, some) = values_agree(0..1000, |seed| some_ways(seed).to_vec());
     assert!(some * 10 < all * 8, "{some} states of {all}");
 }
 
@@ -404,14 +451,14 @@ fn random_programs_of_values_have_the_answers_of_the_plain_search() {
 fn many_random_programs_of_values_have_the_answers_of_the_plain_search() {
     let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
     let first = number("FIRST_SEED", 1000);
-    let (all, some) = values_agree(first..first + number("SEEDS", 100_000));
+    let (all, some) = values_agree(first..first + number("SEEDS", 100_000), |_| WAYS.to_vec());
     println!("{some} states of {all}");
 }
 
 #[test]
 fn values_that_are_only_compared_are_alike() {
     let states = |source: &str| {
-        [true, false].map(|symmetry| {
+        [Symmetry::ON, Symmetry::OFF].map(|symmetry| {
             counted(source, &Plan { bound: Bound::None, symmetry, reduction: false, ..Plan::default() }).0
         })
     };

@@ -11,7 +11,7 @@ use fabius_trace::{
     Verdict,
 };
 use fabius_verify::prove::{Proof, Sliced};
-use fabius_verify::{Plan, Report};
+use fabius_verify::{Plan, Report, Symmetry};
 use messages::MessagesAnswer;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
@@ -94,7 +94,7 @@ pub struct Answer<'a> {
     levels: &'a [LevelStats],
     /// All reachable states, if the search exhausted them.
     total_states: Option<u64>,
-    /// Whether states that differ only in which of several threads that do the same is which count as one.
+    /// Whether states that differ only in which of several threads or values that are alike is which count as one.
     symmetry: bool,
     /// Whether steps were left out that can be made later just as well, so that fewer states are counted than there are.
     reduction: bool,
@@ -165,7 +165,7 @@ impl<'a> Answer<'a> {
             bounds: Bounds { bound, completed, scheduler, points, instances, any, limits },
             levels: &report.levels,
             total_states: report.total_states,
-            symmetry: report.symmetry,
+            symmetry: report.symmetry != Symmetry::OFF,
             reduction: report.reduction,
             trace,
             proof: None,

@@ -5,9 +5,10 @@ use super::helps::what_helps;
 use super::lanes;
 use super::shown::shown;
 use crate::paint::{Ink, Style, printable};
-use fabius_lang::program::{Process, Program};
+use fabius_lang::program::{Block, ProcId, Program, StmtKind};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
-use fabius_verify::{Plan, Report};
+use fabius_verify::{Plan, Report, Symmetry};
+use std::collections::BTreeMap;
 
 /// The answer for people.
 pub fn told(checked: &Checked, plan: &Plan, style: Style) -> String {
@@ -26,7 +27,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
             let some = report.levels.last().filter(|_| report.reduction).map(|level| level.states);
             let states = report.total_states.or(some).map(|n| match n {
                 _ if report.reduction => {
-                    let up_to = if report.symmetry { "up to which of equal threads or values is which, " } else { "" };
+                    let up_to = up_to(report.symmetry).map(|words| words + ", ").unwrap_or_default();
                     format!("{n} states were explored, {up_to}with independent steps in one order; ")
                 }
                 1 => match report.outcomes {
@@ -35,10 +36,10 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                     }
                     _ => "the only state was explored; ".to_string(),
                 },
-                n if report.symmetry => {
-                    format!("all {n} states were explored, up to which of equal threads or values is which; ")
-                }
-                n => format!("all {n} states were explored; "),
+                n => match up_to(report.symmetry) {
+                    Some(words) => format!("all {n} states were explored, {words}; "),
+                    None => format!("all {n} states were explored; "),
+                },
             });
             let (but, otherwise) = match report.limits.join(", and ") {
                 none if none.is_empty() => (none, ""),
@@ -73,6 +74,17 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
             format!("{}: {why}{so_far}{}{helps}", paint.ink(Ink::Strong, "unknown"), left_out(&bounds.limits))
         }
     }
+}
+
+/// Which states count as one.
+fn up_to(symmetry: Symmetry) -> Option<String> {
+    let alike = match (symmetry.threads || symmetry.joined, symmetry.values) {
+        (true, true) => "threads or values",
+        (true, false) => "threads",
+        (false, true) => "values",
+        (false, false) => return None,
+    };
+    Some(format!("up to which of equal {alike} is which"))
 }
 
 /// What was left out.
@@ -113,14 +125,37 @@ const MANY: u32 = 4;
 
 /// What looks at any number of threads, if there are many that do the same.
 pub fn advice(program: &Program) -> String {
-    let many = program.processes.iter().filter_map(|p| Some((p, p.count.filter(|count| *count >= MANY)?)));
-    let line = |(process, count): (&Process, u32)| {
-        let name = printable(&process.name);
+    let many = program.processes.iter().filter_map(|p| Some((&p.name, p.count.filter(|count| *count >= MANY)?)));
+    let declared = many.map(|(name, count)| {
+        let name = printable(name);
         format!(
             "{count} threads of `process {name}`: as `process {name}[*]`, `fabius verify --threads any` looks at any number of them\n"
         )
-    };
-    many.map(line).collect()
+    });
+    let mut started = BTreeMap::new();
+    if let Some(init) = program.init {
+        count_started(&program.procs[init].body, 1, &mut started);
+    }
+    let many = started.into_iter().filter(|(_, count)| *count >= MANY);
+    let made = many.map(|(proc, _)| {
+        let name = printable(&program.procs[proc].name);
+        format!(
+            "many threads of `proc {name}`: as `process {name}[*]`, `fabius verify --threads any` looks at any number of them\n"
+        )
+    });
+    declared.chain(made).collect()
+}
+
+/// How many threads a block starts of which procedure and keeps no handle of, where a loop starts `MANY`.
+fn count_started(block: &Block, each: u32, started: &mut BTreeMap<ProcId, u32>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Spawn(None, proc, _) => *started.entry(*proc).or_default() += each,
+            StmtKind::While(_, body) => count_started(body, MANY, started),
+            StmtKind::Atomic(body) => count_started(body, each, started),
+            _ => {}
+        }
+    }
 }
 
 /// What was explored, bound by bound.
@@ -139,6 +174,11 @@ pub fn statistics(report: &Report, style: Style) -> String {
             share.unwrap_or_else(|| "?".into()),
             level.transitions
         );
+    }
+    let reduced = report.reduction.then(|| "with independent steps in one order".to_string());
+    let saved: Vec<String> = up_to(report.symmetry).into_iter().chain(reduced).collect();
+    if !saved.is_empty() {
+        text += &format!("states {}\n", saved.join(", "));
     }
     text + &format!("{:.2} s, {:.1} MB for states\n", report.elapsed.as_secs_f64(), report.memory as f64 / 1e6)
 }

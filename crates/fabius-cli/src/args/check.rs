@@ -2,10 +2,30 @@
 
 use super::common::{AnswerArgs, PointsArg, ProgramArgs, ScheduleArgs, SvcompArgs};
 use super::values::{parse_duration, parse_size, parse_strategy};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fabius_verify::Strategy;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+/// What is told apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SymmetryArg {
+    /// Threads that do the same
+    Threads,
+    /// Values that are only chosen, copied, and found equal or not
+    Values,
+    /// Threads whose handles are kept for nothing but to join them in a row
+    Joined,
+}
+
+/// What is made one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReductionArg {
+    /// Steps that can be made later just as well, or with the step before them
+    Steps,
+    /// Outcomes of choices that lead to the same place inside of a step
+    Outcomes,
+}
 
 #[derive(Debug, Args)]
 pub struct CheckArgs {
@@ -29,12 +49,14 @@ pub struct CheckArgs {
     /// Enumerate executions without storing states
     #[arg(long, help_heading = "Search")]
     pub stateless: bool,
-    /// Tell states apart that differ only in which of several threads that do the same, or of several values that are only compared, is which
-    #[arg(long, help_heading = "Search")]
-    pub no_symmetry: bool,
-    /// Make all steps of all threads one by one, also those that can be made later just as well
-    #[arg(long, help_heading = "Search")]
-    pub no_reduction: bool,
+    /// Tell states apart that differ only in which of several alike threads or values is which; with words, only these
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, value_delimiter = ',',
+          default_missing_value = "threads,values,joined", help_heading = "Search")]
+    pub no_symmetry: Vec<SymmetryArg>,
+    /// Make all steps of all threads one by one, and each outcome of choices to its end; with words, only this
+    #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, value_delimiter = ',',
+          default_missing_value = "steps,outcomes", help_heading = "Search")]
+    pub no_reduction: Vec<ReductionArg>,
 
     /// Report data races too
     #[arg(long, help_heading = "What is a bug")]

@@ -3,7 +3,7 @@
 use crate::answers::checked::{Checked, worst};
 use crate::answers::several::{Table, notes};
 use crate::answers::{documents, dot, give, svcomp, text};
-use crate::args::check::CheckArgs;
+use crate::args::check::{CheckArgs, ReductionArg, SymmetryArg};
 use crate::args::common::AnswerArgs;
 use crate::failure::{self, Failure, UNKNOWN, usage};
 use crate::outputs::refuse_losses;
@@ -16,7 +16,7 @@ use fabius_lang::Choices;
 use fabius_trace::{Bound, Points, Verdict};
 use fabius_verify::graph::{self, GraphError};
 use fabius_verify::prove::{Budget, most_of_available};
-use fabius_verify::{Plan, Report, Strategy};
+use fabius_verify::{Plan, Report, Strategy, Symmetry};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -211,8 +211,13 @@ fn plan(args: &CheckArgs) -> Plan {
         deadlock: !args.no_deadlock,
         livelock: args.livelock,
         properties: !args.no_properties,
-        symmetry: !args.no_symmetry,
-        reduction: !args.no_reduction,
+        symmetry: Symmetry {
+            threads: !args.no_symmetry.contains(&SymmetryArg::Threads),
+            values: !args.no_symmetry.contains(&SymmetryArg::Values),
+            joined: !args.no_symmetry.contains(&SymmetryArg::Joined),
+        },
+        reduction: !args.no_reduction.contains(&ReductionArg::Steps),
+        merging: !args.no_reduction.contains(&ReductionArg::Outcomes),
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from)),
         memory: args.memory.or_else(most_of_available),
         time: args.time,

@@ -18,7 +18,7 @@ use crate::{files, stop};
 use fabius_html::sources_of;
 use fabius_native::{Isolation, Plan, Problem, SHRINKING, Target, Walk};
 use fabius_trace::{Bound, BugKind, ErrorTrace, ProgramId, Verdict};
-use fabius_verify::{Progress, Report};
+use fabius_verify::{Progress, Report, Symmetry};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::time::Instant;
@@ -100,7 +100,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         levels: found.levels,
         completed,
         total_states: None,
-        symmetry: false,
+        symmetry: Symmetry::OFF,
         reduction: false,
         outcomes: None,
         memory: 0,

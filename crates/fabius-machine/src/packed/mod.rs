@@ -307,6 +307,9 @@ impl Packed for Machine<'_> {
     }
 
     fn repeats_at(&self, cursor: &mut Cursor, index: usize) -> bool {
+        if !self.renames_threads {
+            return false;
+        }
         cursor.undo();
         if cursor.has_no_shape {
             return symmetry::repeats(&self.program, &cursor.state, index);

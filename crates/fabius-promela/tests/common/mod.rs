@@ -3,7 +3,7 @@
 
 use fabius_lang::program::Program;
 use fabius_trace::{Bound, Verdict};
-use fabius_verify::{Plan, check, program_id};
+use fabius_verify::{Plan, Symmetry, check, program_id};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -46,7 +46,7 @@ pub fn answer(program: &Program) -> (Said, Option<u64>) {
         jobs: 1,
         // SPIN looks for those where there is no formula or claim.
         deadlock: program.properties.iter().all(|p| p.name.starts_with("accept")),
-        symmetry: false,
+        symmetry: Symmetry::OFF,
         reduction: false,
         ..Plan::default()
     };
