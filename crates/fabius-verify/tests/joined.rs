@@ -115,7 +115,13 @@ fn compare(source: &str, kind: usize, ways: &[(Bound, SchedulerKind)], bytes: u6
             }
             let two = search(&machine, &Options { jobs: 2, ..joining.clone() });
             if (said(&two), &two.levels) != (said(&some), &some.levels) {
-                return Err(format!("{way}: two jobs say {} {:?}", said(&two), two.levels));
+                return Err(format!(
+                    "{way}: two jobs say {} {:?} | {} {:?}",
+                    said(&two),
+                    two.levels,
+                    said(&some),
+                    some.levels
+                ));
             }
             let alike = search(&machine, &Options { symmetry: true, ..joining.clone() });
             if !says(&alike, &all) {

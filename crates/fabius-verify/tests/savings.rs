@@ -35,11 +35,11 @@ where
     stateful::search(system, options, &Monitor { stop: &AtomicBool::new(false), progress: &|_| {} }, &|_| {})
 }
 
-/// All of what a search in breadth says.
+/// All of what a search in breadth says, but how much of the step with a bug was made.
 fn whole(outcome: &Outcome) -> String {
     let bug = outcome.bug.as_ref().map(|b| (b.what, b.cost, b.schedule.len(), &b.delays));
-    let cut = outcome.cut.is_some();
-    format!("{bug:?} {:?} {:?} {cut} {} {}", outcome.levels, outcome.completed, outcome.exhausted, outcome.finals)
+    let (cut, levels) = (outcome.cut.is_some(), bug.is_none().then_some(&outcome.levels));
+    format!("{bug:?} {levels:?} {:?} {cut} {} {}", outcome.completed, outcome.exhausted, outcome.finals)
 }
 
 /// How a search that makes outcomes which meet once differs from the search of the reference that makes each to its end, if it does;

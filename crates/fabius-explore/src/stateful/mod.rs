@@ -14,7 +14,7 @@
 mod findings;
 mod moves;
 
-use crate::dispatcher::Move;
+use crate::dispatcher::{Move, depends_on_last};
 use crate::joined;
 use crate::node::{Context, Node, Script, Stop};
 use crate::search::{Bug, Cut, Monitor, Options, Outcome, Progress};
@@ -210,7 +210,11 @@ where
     fn run(&mut self) {
         let mut cost = 0;
         while self.cut.is_none() {
-            let next = self.work.first_key_value().map(|(key, _)| *key);
+            let mut next = self.work.first_key_value().map(|(key, _)| *key);
+            if next.is_some_and(|key| key.0 > cost) {
+                self.drop_what_is_made(cost + 1);
+                next = self.work.first_key_value().map(|(key, _)| *key);
+            }
             if let Some((found, _)) = self.bug
                 && next != Some(found)
             {
@@ -236,6 +240,23 @@ where
             self.bucket(key, &items);
         }
         self.end_level(cost);
+    }
+
+    /// Forgets the rests of which nothing is left at this cost: who came to a state first, which depends on the order of workers, does
+    /// not decide whether there is another level.
+    fn drop_what_is_made(&mut self, cost: u32) {
+        if !depends_on_last(self.context.options.bound) {
+            return;
+        }
+        let mut work = std::mem::take(&mut self.work);
+        let is_made = |item: &Item| {
+            let shard = self.shard(item.arrival);
+            let state = shard.arrivals[index(item.arrival)].state;
+            item.moves == Moves::Rest && shard.claimed[shard.states.number(state)].moves == u64::MAX
+        };
+        work.range_mut((cost, 0)..=(cost, u32::MAX)).for_each(|(_, items)| items.retain(|item| !is_made(item)));
+        work.retain(|_, items| !items.is_empty());
+        self.work = work;
     }
 
     fn end_level(&mut self, bound: u32) {
