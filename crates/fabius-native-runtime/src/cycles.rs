@@ -6,6 +6,20 @@ use std::collections::HashMap;
 /// So often a lock could not be had until states are compared.
 const REFUSALS: u32 = 2;
 
+/// So many atomic objects of a loop are known.
+pub const LOOKED_AT: usize = 4;
+
+/// What a thread has found in an atomic object.
+#[derive(Clone, Copy, Default)]
+pub struct Look {
+    /// Its address.
+    pub object: usize,
+    /// The value.
+    pub value: u64,
+    /// The last step in which it was another value than before.
+    pub other: Option<u64>,
+}
+
 /// What is known of an execution in which threads may go round.
 #[derive(Default)]
 pub struct Cycles {
@@ -27,6 +41,10 @@ pub struct Cycles {
     pub refused: HashMap<usize, usize, Fixed>,
     /// In which step each lock was given back last, since one could not be had.
     pub given_back: HashMap<usize, u64, Fixed>,
+    /// By thread the atomic objects that it has looked at last, since somebody may repeat himself.
+    pub looked_at: HashMap<usize, [Look; LOOKED_AT], Fixed>,
+    /// In which step an atomic object got another value last, by object and thread.
+    pub changed: HashMap<(usize, usize), u64, Fixed>,
 }
 
 /// What is known of all executions: whose stacks others have used, and who was in executions that came back to a state.
@@ -47,7 +65,7 @@ impl Cycles {
 
     /// A new execution begins.
     pub fn clear(&mut self) {
-        if !self.refused.is_empty() {
+        if !self.refused.is_empty() || !self.looked_at.is_empty() {
             *self = Cycles::default();
         }
     }

@@ -9,12 +9,13 @@
 //! or a free, counts as a change; of accesses to the thread's own stack it is said in the answer if others use that stack, too.
 //! Threads that go round alone are another matter (`state.rs`): they wait, and may do so for ever.
 
+use crate::cycles::Look;
 use crate::op::Wait;
 use crate::races::Touch;
 use crate::rt::Rt;
 use fabius_trace::Bound;
 
-const BY_TURNS: &str = "executions end where threads take locks and give them back by turns, because they could not have all, and may do so for ever";
+const BY_TURNS: &str = "executions end where threads take locks and give them back by turns, or change what they wait for and change it back, and may do so for ever";
 
 impl Rt {
     /// A mutex could not be had.
@@ -32,6 +33,23 @@ impl Rt {
     pub fn is_given_back(&mut self, lock: usize) {
         if !self.cycles.refused.is_empty() {
             self.cycles.given_back.insert(lock, self.steps);
+        }
+    }
+
+    /// The running thread has looked at an atomic object, or changed it, while somebody may repeat himself.
+    #[cold]
+    pub fn has_seen(&mut self, object: usize, value: u64, new: Option<u64>) {
+        let looks = self.cycles.looked_at.entry(self.current).or_default();
+        match looks.iter_mut().find(|look| look.object == object) {
+            Some(look) if look.value == value => {}
+            Some(look) => (look.value, look.other) = (value, Some(self.steps)),
+            None => {
+                looks.rotate_right(1);
+                looks[0] = Look { object, value, other: None };
+            }
+        }
+        if new.is_some_and(|new| new != value) {
+            self.cycles.changed.insert((object, self.current), self.steps);
         }
     }
 
@@ -84,7 +102,8 @@ impl Rt {
     }
 
     /// Whether nobody goes on, as each would only repeat itself, though a lock that one of them could not have was free since
-    /// everything was like that before: by turns they would find it so, and they do not wait for what never comes.
+    /// everything was like that before, or an atomic object that it looks at had another value, which it has not seen: by turns they
+    /// would find it so, and they do not wait for what never comes.
     pub fn hinder_each_other(&mut self) -> bool {
         if self.repeated != self.steps || (0..self.threads.len()).any(|thread| self.is_ready(thread)) {
             return false;
@@ -97,7 +116,19 @@ impl Rt {
             let lock = self.cycles.refused.get(thread);
             lock.is_some_and(|lock| self.cycles.given_back.get(lock).is_some_and(|given| *given >= first))
         };
+        let others = |thread: usize| (0..self.threads.len()).filter(move |other| *other != thread);
+        let was_other = |thread: &usize| {
+            let looks = self.cycles.looked_at.get(thread).into_iter().flatten();
+            let unseen = |look: &&Look| look.other.is_none_or(|at| at < first);
+            let changed =
+                |object: &usize, other| self.cycles.changed.get(&(*object, other)).is_some_and(|at| *at >= first);
+            looks.filter(unseen).any(|look| others(*thread).any(|other| changed(&look.object, other)))
+        };
         if !waiting.iter().any(was_free) {
+            if waiting.iter().any(was_other) {
+                self.limits.insert(BY_TURNS.into());
+                return true;
+            }
             return false;
         }
         // Each of them has gone on from this very state.

@@ -527,6 +527,9 @@ fn threads_that_give_locks_back_by_turns_do_not_wait_for_what_never_comes() {
 static atomic_int times;
 static inline void spins(pthread_spinlock_t *lock) { pthread_spin_init(lock, 0); }
 static inline void is_one(sem_t *unit) { sem_init(unit, 0, 1); }
+static inline void takes(atomic_int *lock) { while (atomic_exchange(lock, 1)) { } }
+static inline int tries(atomic_int *lock) { return atomic_exchange(lock, 1); }
+static inline void gives(atomic_int *lock) { atomic_store(lock, 0); }
 typedef TYPE lock;
 static lock a, b;
 static void both(lock *first, lock *second) {
@@ -557,12 +560,14 @@ int main(void) {
     let spin = "pthread_spinlock_t spins pthread_spin_lock pthread_spin_trylock pthread_spin_unlock";
     let writes = "pthread_rwlock_t (void) pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_unlock";
     let unit = "sem_t is_one sem_wait sem_trywait sem_post";
+    let own = "atomic_int (void) takes tries gives";
     for (name, words, besides, limits) in [
         ("by_turns.c", mutex, "", 0),
         ("by_turns_seen.c", mutex, "times = 1;", 1),
         ("by_turns_spinning.c", spin, "", 1),
         ("by_turns_writing.c", writes, "", 1),
         ("by_turns_units.c", unit, "", 1),
+        ("by_turns_with_atomics.c", own, "", 1),
     ] {
         let words = ["TYPE", "BEGIN", "TAKE", "TRY", "GIVE"].into_iter().zip(words.split(' '));
         let text = words.fold(text.replace("BESIDES", besides), |text, (what, is)| text.replace(what, is));

@@ -24,8 +24,12 @@ pub(super) fn announce(name: &'static str, address: usize, size: usize, write: b
     check_memory(address, size, write, pc);
 }
 
-fn written_down(old: u64, new: Option<u64>) {
+/// What an operation on an atomic object has found there, and what it has written.
+fn written_down(address: usize, old: u64, new: Option<u64>) {
     let rt = rt();
+    if !rt.left.is_empty() {
+        rt.has_seen(address, old, new);
+    }
     if rt.record {
         rt.values(Some(old), new);
     }
@@ -52,7 +56,7 @@ macro_rules! of_size {
                 touch_atomic(address as usize, SIZE, false, pc);
                 rt().clocks.load(rt().current, (address as usize, SIZE), acquires(order));
                 let value = at(address).load(SeqCst);
-                written_down(value.into(), None);
+                written_down(address as usize, value.into(), None);
                 value
             }
 
@@ -64,7 +68,7 @@ macro_rules! of_size {
                 touch_atomic(address as usize, SIZE, true, pc);
                 rt().clocks.store(rt().current, (address as usize, SIZE), releases(order));
                 let old = at(address).swap(value, SeqCst);
-                written_down(old.into(), Some(value.into()));
+                written_down(address as usize, old.into(), Some(value.into()));
             }
 
             fn modify(name: &'static str, address: *mut $int, order: i32, pc: usize, f: impl Fn($int) -> $int) -> $int {
@@ -79,7 +83,7 @@ macro_rules! of_size {
                 rt.clocks.modify(rt.current, bytes, releases(order));
                 let old = atomic.load(SeqCst);
                 atomic.store(f(old), SeqCst);
-                written_down(old.into(), Some(f(old).into()));
+                written_down(address as usize, old.into(), Some(f(old).into()));
                 old
             }
 
@@ -155,13 +159,13 @@ macro_rules! of_size {
                 touch_atomic(bytes.0, SIZE, found == expected, pc);
                 if found != expected {
                     rt.clocks.load(rt.current, bytes, acquires(failure));
-                    written_down(found.into(), None);
+                    written_down(bytes.0, found.into(), None);
                     return Err(found);
                 }
                 rt.clocks.load(rt.current, bytes, acquires(order));
                 rt.clocks.modify(rt.current, bytes, releases(order));
                 atomic.store(value, SeqCst);
-                written_down(found.into(), Some(value.into()));
+                written_down(bytes.0, found.into(), Some(value.into()));
                 Ok(found)
             }
         }
