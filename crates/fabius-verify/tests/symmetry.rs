@@ -5,7 +5,7 @@
 use fabius_explore::search::{Bug, Cut, Monitor, Options, Outcome};
 use fabius_explore::system::{Snapshot, TaskId};
 use fabius_explore::{flat, stateful, stateful_depth_first, symmetry};
-use fabius_machine::{Machine, State};
+use fabius_machine::{Alike, Machine, State};
 use fabius_semantics::Reference;
 use fabius_trace::{Bound, Points, SchedulerKind, Verdict};
 use fabius_verify::{Plan, Strategy, Symmetry, check, program_id};
@@ -65,6 +65,14 @@ fn compare(source: &str, ways: &[(Bound, SchedulerKind)]) -> Result<(u64, u64), 
     let program = fabius_lang::compile(source, &Default::default()).map_err(|d| format!("{d:?}"))?;
     let (machine, reference) = (Machine::new(&program, Points::All), Reference::new(&program, Points::All));
     let monitor = Monitor { stop: &AtomicBool::new(false), progress: &|_| {} };
+    // Where both are alike, each alone.
+    let kinds = [Alike::Threads, Alike::Values];
+    let are_both = kinds.iter().all(|alike| machine.has_alike(*alike));
+    let alone: Vec<Machine<'_>> = kinds
+        .into_iter()
+        .filter(|_| are_both)
+        .map(|alike| Machine::new(&program, Points::All).telling_apart(alike))
+        .collect();
     let mut counted = (0, 0);
     for (bound, scheduler) in ways.iter().copied() {
         let plain = Options { bound, scheduler, memory: Some(3_000_000), ..Options::default() };
@@ -76,9 +84,12 @@ fn compare(source: &str, ways: &[(Bound, SchedulerKind)]) -> Result<(u64, u64), 
         let states = |outcome: &Outcome| outcome.levels.last().map_or(0, |level| level.states);
         for jobs in [1, 2] {
             let options = Options { jobs, ..reduced.clone() };
-            let mut found = vec![search(&machine, &options)];
-            if flat::answers(&machine, &options) {
-                found.push(flat::search(&machine, &options, &monitor));
+            let mut found = Vec::new();
+            for machine in [&machine].into_iter().chain(alone.iter().filter(|_| jobs == 1)) {
+                found.push(search(machine, &options));
+                if flat::answers(machine, &options) {
+                    found.push(flat::search(machine, &options, &monitor));
+                }
             }
             for some in found {
                 if !says(&some, &all) {
