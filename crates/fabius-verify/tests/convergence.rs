@@ -94,6 +94,17 @@ fn small_programs_have_the_answers_that_their_text_says() {
             "var x: bool; proc g() { x = !x; x = !x; if * { g(); } } process p[1] { atomic { g(); g(); g(); assert x; } }",
             "bug assertion cost 0",
         ),
+        // Whoever waits may have been called from either place when it goes on.
+        (
+            "var y: bool; var w: bool; var z: bool; proc g() { y = false; w = true; await z; }
+             process p[1] { if * { y = true; g(); assert !z; } else { y = false; g(); } } process q[1] { await w; z = true; }",
+            "bug assertion cost 2",
+        ),
+        (
+            "var y: bool; var w: bool; var z: bool; proc g() { y = false; w = true; await z; }
+             process p[1] { if * { y = true; g(); } else { y = false; g(); assert !z; } } process q[1] { await w; z = true; }",
+            "bug assertion cost 2",
+        ),
         // What an atomic block calls is not interrupted.
         (
             "var x: bool; proc f() { x = true; if * { f(); } x = false; } process p[1] { atomic { f(); } } process q[1] { assert !x; }",
