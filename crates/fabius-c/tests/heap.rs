@@ -156,3 +156,20 @@ fn functions_that_allocate_for_others_are_told_by_sizes() {
     let message = common::read(&[&folder.file("x.c", text)], &[]).err().unwrap_or_default();
     assert!(message.contains("what is allocated here is not known"), "{message}");
 }
+
+/// What a container of elements of any type allocates is characters, and what is copied there and back is what it was.
+#[test]
+fn a_number_of_bytes_that_somebody_else_knows_is_allocated() {
+    let head = "struct item { int id; double w; }; struct box { void *data; size_t each; } b; \
+        void make(size_t each) { b.data = malloc(2 * each); b.each = each; } \
+        void put(int i, const void *x) { memcpy((char *)b.data + i * b.each, x, b.each); } \
+        void get(int i, void *x) { memcpy(x, (char *)b.data + i * b.each, b.each); }";
+    let main = |claim: &str| {
+        format!(
+            "struct item x = {{ 3, 1.5 }}, y; int n = 7, k; make(sizeof n); put(1, &n); get(1, &k); assert(k == 7); free(b.data); \
+             b.data = malloc(sizeof x); b.each = sizeof x; put(0, &x); get(0, &y); assert({claim});"
+        )
+    };
+    assert_eq!(common::said(head, &main("y.id == 3 && y.w == 1.5")), "verified");
+    assert_eq!(common::said(head, &main("y.w == 2.5")), "Assertion");
+}

@@ -10,7 +10,7 @@ use crate::lower::{Lower, RAISED};
 use crate::memory::{Heap, ObjectId, Pool};
 use crate::places::Value;
 use crate::refusal::{Refusal, Result, unsupported};
-use crate::types::{CType, LONG};
+use crate::types::{BYTE, CType, LONG};
 use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast::{self, Expression};
@@ -176,6 +176,11 @@ impl<'a> Lower<'a, '_> {
     fn wanted(&mut self, name: &str, args: &'a [Ex], element: Option<CType>, span: Span) -> Result<Wanted> {
         let sizes = self.sizes(name, args, span)?;
         let said = self.said_type(&sizes)?;
+        // A number of bytes that somebody else knows: what is there is characters, as long as nobody says more.
+        let hands_on = self.body.result.as_ref().and_then(CType::pointee) == Some(&CType::Void);
+        let is_open = said.is_none() && element.is_none() && !hands_on;
+        let is_open = is_open && sizes.iter().any(|e| self.integer(e).is_err());
+        let element = element.or(is_open.then_some(BYTE));
         let Some(ty) = element.or(said.clone()) else {
             return unsupported(span, "what is allocated here is not known")
                 .map_err(|e: Refusal| e.help("say its type: `(struct node *)malloc(sizeof(struct node))`"));
