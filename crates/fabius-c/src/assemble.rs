@@ -237,6 +237,10 @@ fn pass(
         return Err(diagnostics.into_iter().map(refusal).collect());
     }
     crate::narrow::narrow(&mut program);
+    if program.processes.iter().any(|p| p.count.is_none()) {
+        // Who proves for any number of threads needs data of a finite size.
+        crate::widths::narrow(&mut program);
+    }
     program.tried = wide_choices(&program);
     let havocked = lower.havocked.into_iter().collect();
     let starts_without_end = lower.starts_without_end;

@@ -42,6 +42,7 @@ mod stored;
 mod types;
 mod unset;
 mod unwritten;
+mod widths;
 
 pub use assemble::{Failure, Loaded, Wrong, load};
 pub use folder::Folder;

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Folder, HEAD, read_as};
 use fabius_c::{Creation, Options};
+use fabius_lang::program::Type;
 
 /// How many processes of any number a program has; none if it is not taken so.
 fn of_any_number(declarations: &str, main: &str) -> Option<usize> {
@@ -70,5 +71,41 @@ fn threads_that_somebody_may_wait_for_are_not() {
     ] {
         let main = main.replace("run, p)", "run, 0)");
         assert_eq!(of_any_number(declarations, &main), None, "{declarations} {main}");
+    }
+}
+
+/// The range of a global variable of a program of any number of threads, if it has become one of a range.
+fn range_of(declarations: &str, global: &str) -> Option<(i64, i64)> {
+    let text =
+        format!("{HEAD}{declarations}\nint main(void) {{ pthread_t t; while (1) pthread_create(&t, 0, run, 0); }}");
+    let folder = Folder::new();
+    let options = Options { creation: Creation::AnyNumber, ..Options::default() };
+    let loaded = read_as(&[&folder.file("x.c", &text)], &options).unwrap_or_else(|refused| panic!("{refused}"));
+    match loaded.program.globals.iter().find(|g| g.name == global).expect("it is there").ty {
+        Type::Range(lo, hi) => Some((lo, hi)),
+        _ => None,
+    }
+}
+
+#[test]
+fn variables_of_few_values_are_of_a_finite_size() {
+    for (declarations, range) in [
+        ("int x; void *run(void *p) { x = 42; return 0; }", Some((0, 42))),
+        ("int x = 5; void *run(void *p) { x = -3; return 0; }", Some((-3, 5))),
+        ("int x; int two(void) { return 2; } void *run(void *p) { x = 1 + two(); return 0; }", Some((0, 3))),
+        ("int x; void set(int v) { x = v; } void *run(void *p) { set(1); set(6); return 0; }", Some((0, 6))),
+        ("int x, y; void *run(void *p) { y = 4; x = y * y - 1; return 0; }", Some((-1, 15))),
+        ("long x; void *run(void *p) { x = 1; return 0; }", Some((0, 1))),
+        // What may grow, wrap or be anything is left alone.
+        ("int x; void *run(void *p) { x++; return 0; }", None),
+        ("int x, y; void *run(void *p) { x = y; y = x + 1; return 0; }", None),
+        ("int x; void *run(void *p) { x = rand(); return 0; }", None),
+        ("unsigned x; void *run(void *p) { x = -1; return 0; }", None),
+        ("int x; void *run(void *p) { int *q = &x; *q = 1000; return 0; }", None),
+        ("int x; void *run(void *p) { x = (int)(long)&x; return 0; }", None),
+        // Beside what has many values, but is finite, there is nothing to be gained.
+        ("unsigned char n; int x; void *run(void *p) { n++; x = 1; return 0; }", None),
+    ] {
+        assert_eq!(range_of(declarations, "x"), range, "{declarations}");
     }
 }
