@@ -34,6 +34,17 @@ pub struct Precision {
     pub callers: usize,
 }
 
+/// How much is covered.
+#[derive(Clone, Copy)]
+pub struct Extent<'a> {
+    /// Words that all states together may have.
+    pub words: usize,
+    /// Whether that nobody can go on is a bug.
+    pub deadlock: bool,
+    /// When to stop.
+    pub limits: &'a Limits<'a>,
+}
+
 /// What there is.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Covered {
@@ -55,9 +66,6 @@ pub enum Failure {
     /// Nobody can go on.
     Deadlock,
 }
-
-/// Words that all states together may have.
-const MOST: usize = 60_000_000;
 
 /// How often limits are looked at: once in so many states.
 const OFTEN: usize = 1024;
@@ -95,8 +103,8 @@ struct Cover<'a, 'p> {
     failure: Option<Failure>,
 }
 
-/// Covers what is reachable; the number of states, too. `deadlock`: whether that nobody can go on is a bug.
-pub fn cover(steps: &mut Steps<'_>, precision: Precision, deadlock: bool, limits: &Limits<'_>) -> (Covered, usize) {
+/// Covers what is reachable; the number of states, too.
+pub fn cover(steps: &mut Steps<'_>, precision: Precision, extent: Extent<'_>) -> (Covered, usize) {
     let (control, born) = steps.first();
     let mut cover = Cover {
         steps,
@@ -114,13 +122,13 @@ pub fn cover(steps: &mut Steps<'_>, precision: Precision, deadlock: bool, limits
     let mut at = 0;
     while let Some(state) = cover.states.get(at).cloned() {
         words += state.len();
-        if at % OFTEN == 0 && limits.are_hit() {
+        if at % OFTEN == 0 && extent.limits.are_hit() {
             return (Covered::Stopped, at);
         }
-        if words > MOST || cover.steps.is_full() {
+        if words > extent.words || cover.steps.is_full() {
             return (Covered::TooMany, at);
         }
-        cover.expand(at, &state, deadlock);
+        cover.expand(at, &state, extent.deadlock);
         if let Some(failure) = cover.failure {
             return (Covered::Fails(failure), at);
         }

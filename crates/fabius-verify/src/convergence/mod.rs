@@ -17,7 +17,7 @@ use crate::proof::{ProofError, ProofPlan};
 use crate::work::Work;
 use crate::{CheckError, Plan, Report, confirm, reason};
 use contexts::Reached;
-use cover::{Covered, Failure, Precision, cover};
+use cover::{Covered, Extent, Failure, Precision, cover};
 use fabius_explore::search::{Cut, Options};
 use fabius_explore::shrink;
 use fabius_explore::system::Fault;
@@ -29,8 +29,12 @@ use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, Scheduler
 use fabius_translate::Unsupported;
 use steps::Steps;
 
-/// So many of these are tried before contexts are.
+/// So many of these are tried before contexts are, with so many words for states: few contexts may show a bug soon.
 const FIRST: usize = 3;
+const FEW: usize = 1_000_000;
+
+/// The words for states of what is tried last.
+const MOST: usize = 60_000_000;
 
 /// What is tried, one after the other.
 const PRECISIONS: [Precision; 5] = [
@@ -116,10 +120,11 @@ pub fn attempt(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut W
     let unknown = |reason| of_verdict(Verdict::Unknown { reason, bounds: bounds.clone() });
     let mut steps = Steps::new(program);
     let (few, many) = PRECISIONS.split_at(FIRST);
-    let mut open = match covers(&mut steps, few, plan.deadlock, work) {
+    let (mut open, later) = match covers(&mut steps, few, FEW, plan.deadlock, work) {
         Cover::Safe => return Ok(verified(id, bounds)),
         Cover::Stopped => return Ok(unknown(cut_by(work.limits))),
-        Cover::Open(open) => open,
+        Cover::Open(None) => (None, &PRECISIONS[..]),
+        Cover::Open(open) => (open, many),
     };
     let reached = contexts::reach(&mut steps, plan.deadlock, work.limits);
     (work.progress)(work.statistics);
@@ -143,7 +148,7 @@ pub fn attempt(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut W
     if matches!(reached, Reached::Stopped(_)) {
         return Ok(unknown(cut_by(work.limits)));
     }
-    match covers(&mut steps, many, plan.deadlock, work) {
+    match covers(&mut steps, later, MOST, plan.deadlock, work) {
         Cover::Safe => return Ok(verified(id, bounds)),
         Cover::Stopped => return Ok(unknown(cut_by(work.limits))),
         Cover::Open(later) => open = later.or(open),
@@ -163,10 +168,11 @@ enum Cover {
 }
 
 /// Covers with each of these, until nothing fails.
-fn covers(steps: &mut Steps<'_>, precisions: &[Precision], deadlock: bool, work: &mut Work<'_>) -> Cover {
+fn covers(steps: &mut Steps<'_>, precisions: &[Precision], words: usize, deadlock: bool, work: &mut Work<'_>) -> Cover {
+    let extent = Extent { words, deadlock, limits: work.limits };
     let mut last = None;
     for precision in precisions {
-        let (covered, states) = cover(steps, *precision, deadlock, work.limits);
+        let (covered, states) = cover(steps, *precision, extent);
         work.statistics.queries += 1;
         work.figures = vec![("states", states as u64), ("callers", precision.callers as u64)];
         (work.progress)(work.statistics);

@@ -115,4 +115,16 @@ mod tests {
         assert_ne!(one, other);
         assert_eq!(of(&[(3, 0)], &[node(true, &[])]), Some(single(3)));
     }
+
+    #[test]
+    fn what_may_be_beneath_one_top_is_all_kept() {
+        // Beneath 7 is 8 or 9, said by two nodes or by one.
+        let two = of(&[(7, 0), (7, 1)], &[node(false, &[(8, 2)]), node(false, &[(9, 2)]), node(true, &[])]);
+        let one = of(&[(7, 0)], &[node(false, &[(8, 1), (9, 1)]), node(true, &[])]);
+        assert_eq!(two, one);
+        // The same below the top.
+        let two = of(&[(7, 0)], &[node(false, &[(8, 1), (8, 2)]), node(true, &[]), node(false, &[(9, 1)])]);
+        let one = of(&[(7, 0)], &[node(false, &[(8, 1)]), node(true, &[(9, 2)]), node(true, &[])]);
+        assert_eq!(two, one);
+    }
 }
