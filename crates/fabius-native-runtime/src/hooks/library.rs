@@ -89,6 +89,16 @@ shared! {
         stat stat64 lstat lstat64 fstat fstat64 fstatat fstatat64 statx __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64
         __fxstatat __fxstatat64 faccessat euidaccess readlink readlinkat realpath opendir fdopendir scandir scandir64 readdir
         readdir64 nftw ftw glob;
+    "rdi" => writes_text:
+        sprintf vsprintf __sprintf_chk __vsprintf_chk snprintf vsnprintf __snprintf_chk __vsnprintf_chk;
+}
+
+/// Text is written somewhere: how much is not known yet, but that it is some.
+fn writes_text(_: &'static str, to: usize, pc: usize) {
+    // Without a place only its length is asked for.
+    if to != 0 {
+        super::memory::writes(to, 1, pc);
+    }
 }
 
 /// Whether there is no other thread that could come in between.
