@@ -204,7 +204,10 @@ pub fn of_proof(error: ProofError, source: &str, file: &str) -> Failure {
         ProofError::NotFinite(what) => Failure::Plain {
             kind: Kind::Usage,
             message: format!("{what}, and this engine needs one"),
-            help: Some("give it a range, for instance `0..7`; or use `--engine bmc` or `--engine horn`".into()),
+            help: Some(
+                "give it a range, for instance `0..7`, if it is an integer; leave out `--engine`, or use `--engine bmc` or `--engine horn`"
+                    .into(),
+            ),
         },
         ProofError::GaveUp(reason) => nothing_written(&reason),
         ProofError::Internal(message) => internal(message),
