@@ -120,7 +120,7 @@ pub fn is_vacuous(
         None => some_execution(engine, options, monitor, is_dropped),
         Some(asserting) => {
             let limits = StepLimits { deadline: options.deadline, memory: plan.memory, stop: Some(monitor.stop) };
-            let engine = Machine::new(&asserting, plan.points).within(limits);
+            let engine = plan.symmetry.of(Machine::new(&asserting, plan.points)).within(limits);
             some_execution(&engine, options, monitor, &|state| engine.is_dropped(state))
         }
     };

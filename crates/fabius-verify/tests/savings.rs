@@ -127,6 +127,20 @@ fn many_random_programs_whose_choices_meet_have_the_answers_of_the_plain_search(
     println!("{compared} programs, {transitions} transitions");
 }
 
+/// Each of 2^40 outcomes to its end takes longer than any test; those that meet are a few hundred.
+#[test]
+fn outcomes_that_meet_are_made_to_their_ends_where_that_is_asked_for() {
+    let source = "var x: int; init { for i in 1..40 { choose { x = x + 1; } or { skip; } } assert x <= 40; }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it compiles");
+    for bound in [Bound::None, Bound::Preemptions] {
+        let time = Some(Duration::from_millis(500));
+        let merging = Plan { bound, ..Plan::default() };
+        assert_eq!(said(&program, &merging).0, "verified", "{bound:?}");
+        let all = said(&program, &Plan { merging: false, time, ..merging }).0;
+        assert!(all.starts_with("Unknown"), "{bound:?}: {all}");
+    }
+}
+
 /// None of what saves work, each alone, and all.
 fn plans(plain: &Plan) -> Vec<Plan> {
     let (off, plain) = (Symmetry::OFF, || plain.clone());
@@ -140,7 +154,7 @@ fn plans(plain: &Plan) -> Vec<Plan> {
     ]
 }
 
-/// The verdict with the kind and the cost of a bug, and states.
+/// The verdict with the cost of a bug, and states.
 fn said(program: &Program, plan: &Plan) -> (String, u64) {
     let id = program_id("corpus.fab", &program.source, &[], &[]);
     let report = check(program, &id, plan, &AtomicBool::new(false), &|_| {}).expect("an answer");

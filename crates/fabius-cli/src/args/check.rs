@@ -10,7 +10,7 @@ use std::time::Duration;
 /// What is told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SymmetryArg {
-    /// Threads that do the same
+    /// Threads that do the same, joined in a row or not
     Threads,
     /// Values that are only chosen, copied, and found equal or not
     Values,
