@@ -167,16 +167,17 @@ fn said(program: &Program, plan: &Plan) -> (String, u64) {
     (verdict, report.levels.last().map_or(0, |level| level.states))
 }
 
-/// How many programs of the corpus were compared in these ways, how many states they have, and how many with all that saves work.
-fn agree_on_the_corpus(ways: &[(Bound, SchedulerKind)], time: Duration) -> (usize, u64, u64) {
-    let (mut compared, mut states, mut fewer) = (0, 0, 0);
+/// How many programs of the corpus were compared in these ways, and how many have fewer states with all that saves work: those whose
+/// plain search fits into this many bytes, which does not depend on how fast a machine is.
+fn agree_on_the_corpus(ways: &[(Bound, SchedulerKind)], memory: u64) -> (usize, usize) {
+    let (mut compared, mut fewer) = (0, 0);
     for file in programs(&["corpus", "examples", "bench/models"]) {
         let source = std::fs::read_to_string(&file).expect("the file can be read");
         let Ok(program) = fabius_lang::compile(&source, &Default::default()) else { continue };
         for (bound, scheduler) in ways.iter().copied() {
             let none =
                 Plan { bound, scheduler, symmetry: Symmetry::OFF, reduction: false, merging: false, ..Plan::default() };
-            let limited = Plan { time: Some(time), memory: Some(100_000_000), ..none.clone() };
+            let limited = Plan { time: Some(Duration::from_secs(20)), memory: Some(memory), ..none.clone() };
             if limited.validate(&program).is_err() {
                 continue;
             }
@@ -195,25 +196,23 @@ fn agree_on_the_corpus(ways: &[(Bound, SchedulerKind)], time: Duration) -> (usiz
                 );
                 least = of_some;
             }
-            if all == "verified" {
-                (states, fewer) = (states + of_all, fewer + least);
-            }
             compared += 1;
+            fewer += usize::from(all == "verified" && least < of_all);
         }
     }
-    (compared, states, fewer)
+    (compared, fewer)
 }
 
 #[test]
 fn the_programs_of_the_corpus_have_the_answers_of_the_plain_search() {
-    let (compared, states, fewer) = agree_on_the_corpus(&WAYS[..2], Duration::from_millis(300));
-    println!("{compared} compared, {fewer} states of {states}");
-    assert!(compared > 150 && fewer * 10 < states * 9, "{compared} compared, {fewer} states of {states}");
+    let (compared, fewer) = agree_on_the_corpus(&WAYS[..2], 5_000_000);
+    println!("{compared} compared, {fewer} with fewer states");
+    assert!(compared > 150 && fewer > 25, "{compared} compared, {fewer} with fewer states");
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn the_programs_of_the_corpus_have_the_answers_of_the_plain_search_in_every_way() {
-    let (compared, states, fewer) = agree_on_the_corpus(&WAYS, Duration::from_secs(20));
-    println!("{compared} compared, {fewer} states of {states}");
+    let (compared, fewer) = agree_on_the_corpus(&WAYS, 100_000_000);
+    println!("{compared} compared, {fewer} with fewer states");
 }
