@@ -65,7 +65,7 @@ impl Run<'_> {
 
     /// Runs a task that is ready to its next scheduling point.
     pub fn step(&mut self, config: &mut Config, task: TaskId) -> Result<End, Fault> {
-        let n = make_running(self.program, self.layout, config, task);
+        let n = make_running(config, task);
         let thread = task == n;
         // What does nothing is no step of its own.
         let mut begun = false;
@@ -267,19 +267,15 @@ fn holds(program: &Program, layout: &Layout, config: &Config, n: BufferId, task:
     }
 }
 
-/// DISPATCH if the task is pending. A task that waits inside its buffer makes way as if it had yielded.
-fn make_running(program: &Program, layout: &Layout, config: &mut Config, task: TaskId) -> BufferId {
+/// DISPATCH if the task is pending. A task of its level that waits inside of its buffer, or that waited when the scheduler put what
+/// would have been next behind it, makes way as if it had yielded.
+fn make_running(config: &mut Config, task: TaskId) -> BufferId {
     match config.find(task).expect("only unfinished tasks are run") {
         Whereabouts::Stack(n, _) => n,
         Whereabouts::Pending(n, at) => {
-            let level = config.buffers[&n].pending[at].level;
-            let waits = |t: &Task| t.level >= level && !is_ready(program, layout, config, n, t);
-            let makes_way = config.buffers[&n].innermost().is_some_and(waits);
             let buffer = config.buffers.get_mut(&n).expect("it was just found");
-            if makes_way {
-                let waiting = buffer.stack.pop().expect("it was just seen");
-                buffer.pending.push(waiting);
-            }
+            let level = buffer.pending[at].level;
+            buffer.pending.extend(buffer.stack.pop_if(|t| t.level >= level));
             dispatch(buffer, at);
             n
         }

@@ -142,8 +142,20 @@ fn engines_agree_on_atomic_blocks_that_wait_midway() {
 #[test]
 #[ignore = "takes minutes"]
 fn engines_agree_on_many_random_programs() {
-    on_random_programs(random, 1000..4000);
-    on_random_programs(random_with_waits_midway, 1000..4000);
+    let seeds = testkit::seeds(1000, 3000);
+    on_random_programs(random, seeds.clone());
+    on_random_programs(random_with_waits_midway, seeds);
+}
+
+/// What would be next is delayed while `b2` waits, and then `b2` could go on and is behind it.
+#[test]
+fn who_waits_and_could_go_on_since_stays_behind_what_was_delayed() {
+    let source = "var x: 0..3; var y: int; var a: [0..3; 2]; \
+                  proc follow(n: 0..3) { x = n; yield; y = y + x; } \
+                  buffer b0 { x = count i in 0..1: a[i] == x; } \
+                  buffer b1 { choose { x = 0; } or { } } \
+                  buffer b2 { var t: 0..3; post follow(x); await x == t || y > 0; }";
+    agree(source, true).unwrap_or_else(|e| panic!("{e}"));
 }
 
 #[test]

@@ -150,9 +150,7 @@ fn random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes hours"]
 fn many_random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
-    let first = number("FIRST_SEED", 1000);
-    let (all, some) = agree(first..first + number("SEEDS", 100_000));
+    let (all, some) = agree(testkit::seeds(1000, 100_000));
     println!("{some} states of {all}");
 }
 

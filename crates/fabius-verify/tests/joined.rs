@@ -181,9 +181,7 @@ fn atomic_blocks_that_wait_midway_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes hours"]
 fn many_random_programs_have_the_answers_of_the_plain_search() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
-    let first = number("FIRST_SEED", 200);
-    let (all, some) = agree(random, first..first + number("SEEDS", 100_000), one_way, number("BYTES", 5_000_000));
+    let (all, some) = agree(random, testkit::seeds(200, 100_000), one_way, testkit::number_of("BYTES", 5_000_000));
     println!("{some} states of {all}");
 }
 

@@ -121,9 +121,7 @@ fn random_programs_whose_choices_meet_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes an hour"]
 fn many_random_programs_whose_choices_meet_have_the_answers_of_the_plain_search() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
-    let first = number("FIRST_SEED", 1000);
-    let (transitions, compared) = agree(first..first + number("SEEDS", 100_000));
+    let (transitions, compared) = agree(testkit::seeds(1000, 100_000));
     println!("{compared} programs, {transitions} transitions");
 }
 

@@ -181,9 +181,7 @@ fn atomic_blocks_that_wait_midway_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes hours"]
 fn many_random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
-    let first = number("FIRST_SEED", 1000);
-    let (all, some) = agree(random, first..first + number("SEEDS", 100_000), |_| WAYS.to_vec());
+    let (all, some) = agree(random, testkit::seeds(1000, 100_000), |_| WAYS.to_vec());
     println!("{some} states of {all}");
 }
 
@@ -460,9 +458,7 @@ fn random_programs_of_values_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes hours"]
 fn many_random_programs_of_values_have_the_answers_of_the_plain_search() {
-    let number = |name: &str, default| std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default);
-    let first = number("FIRST_SEED", 1000);
-    let (all, some) = values_agree(first..first + number("SEEDS", 100_000), |_| WAYS.to_vec());
+    let (all, some) = values_agree(testkit::seeds(1000, 100_000), |_| WAYS.to_vec());
     println!("{some} states of {all}");
 }
 
