@@ -29,24 +29,41 @@ fn has_bug(verdict: &Verdict) -> Option<bool> {
     }
 }
 
-#[test]
-fn random_programs_are_answered_as_by_exploration() {
+/// How many random programs have a bug, and how many have none.
+fn agree_with_exploration(seeds: std::ops::Range<u64>) -> (u64, u64) {
     let (mut bugs, mut none) = (0, 0);
-    for seed in 0..40 {
-        let shape = if seed % 2 == 0 { Shape::Threads } else { Shape::Spawned };
+    for seed in seeds {
+        let shape = [Shape::Threads, Shape::Spawned, Shape::Tasks, Shape::Buffers][seed as usize % 4];
         let source = random(seed, shape).source();
         let id = program_id("test.fab", &source, &[], &[]);
         let alone = check(&program(&source), &id, &Plan::default(), &AtomicBool::new(false), &|_| {});
         let Some(alone) = has_bug(&alone.expect("it can be checked").verdict) else { continue };
         let all = decided(&source, &ask(None)).unwrap_or_else(|e| panic!("seed {seed}: {e:?}\n{source}"));
         assert_eq!(has_bug(&all.report.verdict), Some(alone), "seed {seed}\n{source}");
-        let walks = decided(&source, &Ask { time: Some(Duration::from_millis(50)), ..ask(Some(Member::RandomWalks)) });
-        if walks.is_ok_and(|w| has_bug(&w.report.verdict) == Some(true)) {
-            assert!(alone, "seed {seed}\n{source}");
+        for member in [Member::RandomWalks, Member::BoundedModelChecking] {
+            let one = decided(&source, &Ask { time: Some(Duration::from_millis(50)), ..ask(Some(member)) });
+            match one.map(|one| one.report.verdict) {
+                Ok(Verdict::Bug { .. }) => assert!(alone, "seed {seed}: {member:?}\n{source}"),
+                Ok(Verdict::Verified) => assert!(!alone, "seed {seed}: {member:?}\n{source}"),
+                _ => {}
+            }
         }
         *(if alone { &mut bugs } else { &mut none }) += 1;
     }
+    (bugs, none)
+}
+
+#[test]
+fn random_programs_are_answered_as_by_exploration() {
+    let (bugs, none) = agree_with_exploration(0..40);
     assert!(bugs >= 3 && none >= 3, "{bugs} with bugs, {none} without");
+}
+
+#[test]
+#[ignore = "takes hours"]
+fn many_random_programs_are_answered_as_by_exploration() {
+    let (bugs, none) = agree_with_exploration(testkit::seeds(1000, 100_000));
+    println!("{bugs} with bugs, {none} without");
 }
 
 /// Nobody has begun, and still it is the time that was not enough.

@@ -189,8 +189,9 @@ fn random_programs_get_the_same_answers_by_delays() {
 #[test]
 #[ignore = "minutes; for every change of the translations or the solver"]
 fn many_random_programs_get_the_same_answers_by_delays() {
-    compare_delays(1000..1500, round_robin);
-    compare_delays(1000..1500, Sequentialization::Delays);
+    let seeds = testkit::seeds(1000, 500);
+    compare_delays(seeds.clone(), round_robin);
+    compare_delays(seeds, Sequentialization::Delays);
 }
 
 /// Buffers, and what else there is: which starts behind something or nothing, or is made while they run.
@@ -269,8 +270,9 @@ fn threads_may_be_made_while_buffers_run() {
 #[test]
 #[ignore = "minutes; for every change of what starts when"]
 fn buffers_and_what_else_there_is_get_the_same_answers_in_many_programs() {
-    compare_buffers_with(100..1000, &BEHIND_INIT);
-    compare_buffers_with(100..1000, &SPAWNED);
+    let seeds = testkit::seeds(100, 900);
+    compare_buffers_with(seeds.clone(), &BEHIND_INIT);
+    compare_buffers_with(seeds, &SPAWNED);
 }
 
 #[test]
@@ -319,13 +321,13 @@ fn random_programs_get_the_same_answers_round_by_round() {
 #[test]
 #[ignore = "minutes; for every change of a translation or the solver"]
 fn many_random_programs_get_the_same_answers_round_by_round() {
-    compare_round_by_round(0..1000);
+    compare_round_by_round(testkit::seeds(0, 1000));
 }
 
 #[test]
 #[ignore = "minutes; for every change of a translation or the solver"]
 fn many_random_programs_get_the_same_answers() {
-    compare_random(0..3000);
+    compare_random(testkit::seeds(0, 25_000));
 }
 
 #[test]
