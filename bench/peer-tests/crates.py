@@ -62,10 +62,10 @@ def fetch():
 
 
 def copy(source, name):
-    """A copy that is no part of a workspace, without its choice of versions."""
+    """A copy that is no part of a workspace, without its choice of versions, and newer than what was built of one before."""
     to = WORK / "sources" / name
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(source, to)
+    shutil.copytree(source, to, copy_function=shutil.copy)
     for path in [to, *to.rglob("*")]:
         path.chmod(path.stat().st_mode | 0o200)
     (to / "Cargo.lock").unlink(missing_ok=True)

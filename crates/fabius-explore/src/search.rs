@@ -32,6 +32,8 @@ pub struct Options {
     pub bound: Bound,
     /// The largest cost to explore; `None`: no limit.
     pub max: Option<u32>,
+    /// The bound of the first level of a stateless search in order: what costs at most so much is explored depth first.
+    pub first_level: u32,
     /// The scheduler.
     pub scheduler: SchedulerKind,
     /// How to walk.
@@ -78,6 +80,7 @@ impl Default for Options {
         Options {
             bound: Bound::Preemptions,
             max: None,
+            first_level: 0,
             scheduler: SchedulerKind::Bag,
             strategy: Strategy::Iterative,
             races: None,

@@ -88,7 +88,7 @@ where
         anew: None,
         began: Instant::now(),
         most: None,
-        bound: if in_order { 0 } else { options.max.unwrap_or(u32::MAX) },
+        bound: if in_order { options.first_level } else { options.max.unwrap_or(u32::MAX) },
         levels: Vec::new(),
         completed: None,
         exhausted: false,
@@ -185,7 +185,7 @@ impl<S: System + Sync> Search<'_, S> {
         (self.reached, self.persistent) = (Some(Reached::default()), Some(Persistent::default()));
         self.may_begin_anew = false;
         self.anew = Some(self.executions());
-        self.bound = 0;
+        self.bound = self.context.options.first_level;
     }
 
     /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
@@ -255,6 +255,12 @@ impl<S: System + Sync> Search<'_, S> {
     /// How many there have been.
     pub fn executions(&self) -> u64 {
         self.lock().executions
+    }
+
+    /// Whether it has found a bug, or that the system behaves differently.
+    pub fn has_an_answer(&self) -> bool {
+        let shared = self.lock();
+        shared.bug.is_some() || shared.limit == Some(Cut::Nondeterminism)
     }
 
     /// What was found.

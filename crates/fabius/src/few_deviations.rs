@@ -1,20 +1,21 @@
-//! Two searches in turns where stale reads and late stores cost nothing: within the bound on preemptions, where one level may have very many
-//! executions, and in the order of preemptions and deviations together. What one preemption and one stale read bring about is so
-//! found behind few executions, and not behind all that have no preemption and any number of stale reads.
+//! Three searches in turns where stale reads and late stores cost nothing: within the bound on preemptions, where one level may have
+//! very many executions; in the order of preemptions and deviations together; and depth first within the bound. What one
+//! preemption and one stale read bring about is so found behind few executions, and not behind all that have no preemption and any
+//! number of stale reads; and what goes wrong near the end, whatever was before, is found as fast as by who is depth first.
 //!
 //! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), Algorithm 1.
 //!
 //! Deviations:
-//! 1. The second has the same bound on what preemptions and deviations cost together, so its executions are some of those of the first.
-//!    A bug that it finds is the answer; that it finds none says nothing.
-//! 2. It begins when the first has not ended after some executions, is by one thread, and makes as many as the first.
+//! 1. The second has the same bound on what preemptions and deviations cost together, and the third on preemptions, so their executions
+//!    are some of those of the first. A bug that one of them finds is the answer; that it finds none says nothing.
+//! 2. They begin when the first has not ended after some executions, are by one thread each, and make as many as the first.
 
 use crate::rt::Execution;
 use crate::system::Test;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
-use fabius_explore::stateless::{self, Listener};
+use fabius_explore::stateless::{self, Listener, Search};
 
-/// Executions before the second search begins.
+/// Executions before the others begin.
 const ALONE: u64 = 128;
 
 /// Searches with at most so many executions in all.
@@ -25,40 +26,43 @@ pub(crate) fn search(
     note: Listener<'_, Execution>,
 ) -> Outcome {
     let most = options.executions.unwrap_or(u64::MAX);
-    let priced = Options { price_of_deviation: 1, jobs: 1, ..options.clone() };
+    let few = Options { price_of_deviation: 1, jobs: 1, ..options.clone() };
+    let deep = Options { first_level: options.max.unwrap_or(u32::MAX), jobs: 1, ..options.clone() };
     let mut all = stateless::begin(system, options, monitor, note);
-    let mut few = stateless::begin(system, &priced, monitor, &|_| {});
+    let mut others = [&few, &deep].map(|options| stateless::begin(system, options, monitor, &|_| {}));
     let mut until = ALONE;
-    while all.go_on_to(Some(until.min(most.saturating_sub(few.executions())))) {
-        let left = most.saturating_sub(all.executions());
-        if left <= few.executions() {
-            break;
+    // As many for each.
+    while all.go_on_to(Some(until.min(most.saturating_sub(others.iter().map(Search::executions).sum())))) {
+        let mut made = all.executions() + others.iter().map(Search::executions).sum::<u64>();
+        for other in &mut others {
+            let before = other.executions();
+            if made < most && !other.go_on_to(Some(until.min(before + (most - made)))) && other.has_an_answer() {
+                return together(all, others);
+            }
+            made += other.executions() - before;
         }
-        if !few.go_on_to(Some(until.min(left))) {
-            return together(few.outcome(), all, most);
+        if made >= most {
+            break;
         }
         until += (until / 8).max(ALONE);
     }
-    let few = few.outcome();
-    with_executions_of(&few, all.outcome())
+    together(all, others)
 }
 
-/// The second search is over. If it has found nothing, the first goes on alone.
-fn together(few: Outcome, mut all: stateless::Search<'_, Test<'_>>, most: u64) -> Outcome {
-    let differs = few.cut == Some(Cut::Nondeterminism);
-    if few.bug.is_none() && !differs {
-        let executions = few.levels.last().map_or(0, |level| level.executions);
-        all.go_on_to((most < u64::MAX).then(|| most.saturating_sub(executions)));
-        return with_executions_of(&few, all.outcome());
-    }
-    let all = with_executions_of(&few, all.outcome());
-    Outcome { bug: few.bug, exhausted: false, cut: differs.then_some(Cut::Nondeterminism), ..all }
-}
-
-fn with_executions_of(few: &Outcome, mut all: Outcome) -> Outcome {
-    if let (Some(last), Some(more)) = (all.levels.last_mut(), few.levels.last()) {
-        last.executions += more.executions;
-        last.transitions += more.transitions;
+/// What the first has found, or else one of the others, and the executions of all.
+fn together(all: Search<'_, Test<'_>>, others: [Search<'_, Test<'_>>; 2]) -> Outcome {
+    let mut all = all.outcome();
+    for other in others.map(Search::outcome) {
+        if let (Some(last), Some(more)) = (all.levels.last_mut(), other.levels.last()) {
+            last.executions += more.executions;
+            last.transitions += more.transitions;
+        }
+        if all.bug.is_some() {
+            continue;
+        }
+        if other.bug.is_some() || other.cut == Some(Cut::Nondeterminism) {
+            (all.bug, all.cut, all.exhausted) = (other.bug, other.cut, false);
+        }
     }
     all
 }

@@ -74,6 +74,27 @@ fn what_one_preemption_brings_about_is_found_soon_where_stale_reads_cost_nothing
 }
 
 #[test]
+fn what_goes_wrong_near_the_end_is_found_soon_whatever_may_be_stale_before() {
+    // Without a preemption there are 2^20 ways to read; five deviations of thirty operations are as many.
+    const WORDS: usize = 20;
+    let report = Config::new().preemptions(1).free_stale_reads().executions(5_000).explore(|| {
+        let words: Arc<Vec<AtomicUsize>> = Arc::new((0..WORDS).map(|_| AtomicUsize::new(0)).collect());
+        let raised = Arc::new(Mutex::new(0));
+        let (all, says) = (words.clone(), raised.clone());
+        let writes = thread::spawn(move || all.iter().for_each(|word| word.store(1, Relaxed)));
+        let reads = thread::spawn(move || {
+            let seen: Vec<usize> = words.iter().map(|word| word.load(Relaxed)).collect();
+            let before = *raised.lock().unwrap();
+            let after = *raised.lock().unwrap();
+            assert!(before == after || seen[..WORDS - 4].contains(&0) || seen[WORDS - 4..].contains(&1));
+        });
+        let raises = thread::spawn(move || *says.lock().unwrap() = 1);
+        [writes, reads, raises].map(|thread| thread.join().unwrap());
+    });
+    assert!(report.is_bug() && report.executions < 1_000, "{report}");
+}
+
+#[test]
 fn a_value_that_is_passed_needs_release_and_acquire() {
     for (store, load, fails) in [(Relaxed, Relaxed, true), (Release, Relaxed, true), (Relaxed, Acquire, true)]
         .into_iter()
