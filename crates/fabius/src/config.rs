@@ -205,8 +205,8 @@ impl Config {
     }
 
     /// Deviations from sequential consistency cost nothing: a bound is one on preemptions, delays or depth alone, as loom's is. So there
-    /// are more executions within it; [`Config::stale`] limits the deviations apart. Those that have few of either come soon, so a
-    /// bug with more preemptions may be found before one with fewer and many deviations.
+    /// are more executions within it; [`Config::stale`] limits the deviations apart. Those that have few of either come soon, and so do
+    /// those that differ from others near their ends alone: a bug with more preemptions may be found before one with fewer.
     pub fn free_stale_reads(self) -> Config {
         Config { price_of_deviation: 0, ..self }
     }

@@ -384,9 +384,15 @@ pub(crate) fn trace(found: &Found, rerun: &Rerun, at: &'static Location<'static>
     let lanes = rerun.lanes.iter().map(|name| Lane { name: name.clone(), kind: LaneKind::Thread }).collect();
     let mut steps: Vec<Step> = Vec::new();
     let turns: Vec<&Turn> = found.schedule.iter().filter(|t| t.task != Turn::START).collect();
+    let mut rows_of = vec![Vec::new(); turns.len()];
+    for row in &rerun.rows {
+        if let Some(rows) = row.step.checked_sub(1).and_then(|number| rows_of.get_mut(number)) {
+            rows.push(row);
+        }
+    }
     let mut cost = 0;
     for (number, turn) in turns.iter().enumerate() {
-        let rows = rerun.rows.iter().filter(|r| r.step == number + 1 && r.thread == turn.task as usize);
+        let rows = rows_of[number].iter().filter(|r| r.thread == turn.task as usize);
         let before = number.checked_sub(1).map(|n| turns[n].task);
         let could_go_on = rerun.could_go_on.get(number).copied().unwrap_or(false);
         let mark = match before {
