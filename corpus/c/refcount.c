@@ -1,7 +1,7 @@
 // A reference count: the last one frees. Without an atomic decrement both may, or nobody.
-// expect: bug memory cost 1
+// A load orders nothing with a later decrement either, so that it races with `free` without a preemption.
+// expect: bug data_race cost 0
 // expect FIXED=1: verified
-// run: bug data_race 0: a load orders nothing with a later decrement, so that it races with `free`; here it does
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <pthread.h>

@@ -129,7 +129,8 @@ pub fn map_shared_at(at: usize, bytes: usize) -> Option<usize> {
 fn map_as(at: usize, bytes: usize, kind: i32) -> Option<usize> {
     let flags = kind | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
     // SAFETY: a fresh mapping that replaces none; the call goes to the kernel, not to what the program calls.
-    let got =
-        unsafe { libc::syscall(libc::SYS_mmap, at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0usize) };
+    let got = unsafe {
+        crate::kernel::syscall(libc::SYS_mmap, at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0usize)
+    };
     (got as usize == at).then_some(at)
 }

@@ -77,7 +77,7 @@ fn about(file: i32) -> Option<libc::stat> {
     // SAFETY: asks the kernel about a file; straight to it.
     unsafe {
         let mut about: libc::stat = std::mem::zeroed();
-        (libc::syscall(libc::SYS_fstat, file, &raw mut about) == 0).then_some(about)
+        (crate::kernel::syscall(libc::SYS_fstat, file, &raw mut about) == 0).then_some(about)
     }
 }
 
@@ -112,9 +112,10 @@ fn event(file: i32) -> Option<u64> {
     let mut text = [0u8; 512];
     // SAFETY: reads a small file of the kernel's, and closes it.
     let length = unsafe {
-        let about = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-        let length = libc::syscall(libc::SYS_read, about, text.as_mut_ptr(), text.len());
-        libc::syscall(libc::SYS_close, about);
+        let about =
+            crate::kernel::syscall(libc::SYS_openat, libc::AT_FDCWD, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let length = crate::kernel::syscall(libc::SYS_read, about, text.as_mut_ptr(), text.len());
+        crate::kernel::syscall(libc::SYS_close, about);
         length
     };
     let text = std::str::from_utf8(text.get(..usize::try_from(length).ok()?)?).ok()?;

@@ -18,7 +18,8 @@ pub fn is_controlled() -> bool {
             let mut text = [0u8; 64];
             let path = format_fd();
             // SAFETY: reads a link into a buffer; this is called before anything else works, so straight from the kernel.
-            let length = unsafe { libc::syscall(libc::SYS_readlink, path.as_ptr(), text.as_mut_ptr(), text.len()) };
+            let length =
+                unsafe { crate::kernel::syscall(libc::SYS_readlink, path.as_ptr(), text.as_mut_ptr(), text.len()) };
             let is = length > 0 && &text[..length as usize] == LINK.as_bytes();
             MODE.store(if is { CONTROLLED } else { FREE }, Relaxed);
             is

@@ -69,7 +69,7 @@ extern "C" fn begin(task: usize) {
     set(&raw mut *task.rt);
     (task.work)();
     // SAFETY: ends the process.
-    unsafe { libc::syscall(libc::SYS_exit_group, 0) };
+    unsafe { crate::kernel::syscall(libc::SYS_exit_group, 0) };
 }
 
 /// A process has ended. If that was within an execution, nobody would ever tell those who wait for what it does.
@@ -80,7 +80,7 @@ fn ended() {
         let status = unsafe {
             let mut info: libc::siginfo_t = std::mem::zeroed();
             let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            let got = libc::syscall(libc::SYS_waitid, libc::P_PID, process, &raw mut info, how, 0);
+            let got = crate::kernel::syscall(libc::SYS_waitid, libc::P_PID, process, &raw mut info, how, 0);
             if process == 0 || got != 0 || info.si_pid() != process {
                 continue;
             }

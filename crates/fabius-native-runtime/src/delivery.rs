@@ -103,7 +103,7 @@ pub fn is_handled(signal: i32) -> bool {
 fn action(signal: i32) -> Action {
     let mut action = Action::default();
     // SAFETY: asks the kernel.
-    unsafe { libc::syscall(libc::SYS_rt_sigaction, signal, 0usize, &raw mut action, 8) };
+    unsafe { crate::kernel::syscall(libc::SYS_rt_sigaction, signal, 0usize, &raw mut action, 8) };
     action
 }
 
@@ -161,13 +161,13 @@ pub fn tells_of_broken_pipe(call: impl FnOnce() -> isize) -> isize {
     let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: what the kernel has blocked is as before in the end, and `errno` what the call has left.
     unsafe {
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const set, &raw mut before, 8);
+        crate::kernel::syscall(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, &raw const set, &raw mut before, 8);
         let got = call();
         let error = *libc::__errno_location();
         let told = got < 0
             && error == libc::EPIPE
-            && libc::syscall(libc::SYS_rt_sigtimedwait, &raw const set, 0usize, &raw const now, 8) > 0;
-        libc::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0usize, 8);
+            && crate::kernel::syscall(libc::SYS_rt_sigtimedwait, &raw const set, 0usize, &raw const now, 8) > 0;
+        crate::kernel::syscall(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const before, 0usize, 8);
         if told {
             send(rt().current, Sent { signal: libc::SIGPIPE, code: libc::SI_USER, value: 0 });
         }
@@ -187,7 +187,7 @@ pub fn description(sent: Sent) -> libc::siginfo_t {
         let mut info: libc::siginfo_t = std::mem::zeroed();
         (info.si_signo, info.si_code) = (sent.signal, sent.code);
         let sender = (&raw mut info).byte_add(SENDER).cast::<[u32; 2]>();
-        sender.write([NUMBER as u32, libc::syscall(libc::SYS_getuid) as u32]);
+        sender.write([NUMBER as u32, crate::kernel::syscall(libc::SYS_getuid) as u32]);
         (&raw mut info).byte_add(VALUE).cast::<usize>().write(sent.value);
         info
     }

@@ -19,10 +19,10 @@ pub fn list() {
     let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
     // SAFETY: opens a folder under a number of ours; straight to the kernel.
     unsafe {
-        let got = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/proc/self/fd".as_ptr(), flags) as i32;
+        let got = crate::kernel::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/proc/self/fd".as_ptr(), flags) as i32;
         if got >= 0 && got != LISTING {
-            libc::syscall(libc::SYS_dup3, got, LISTING, libc::O_CLOEXEC);
-            libc::syscall(libc::SYS_close, got);
+            crate::kernel::syscall(libc::SYS_dup3, got, LISTING, libc::O_CLOEXEC);
+            crate::kernel::syscall(libc::SYS_close, got);
         }
     }
 }
@@ -33,7 +33,7 @@ pub fn open() -> Vec<u32> {
     let mut open: Vec<u32> = entries.filter_map(|e| e.file_name().to_str().and_then(|n| n.parse().ok())).collect();
     // The one by which they were listed is not open any more.
     // SAFETY: asks the kernel about a descriptor.
-    open.retain(|fd| unsafe { libc::syscall(libc::SYS_fcntl, *fd, libc::F_GETFD) } >= 0);
+    open.retain(|fd| unsafe { crate::kernel::syscall(libc::SYS_fcntl, *fd, libc::F_GETFD) } >= 0);
     open.sort_unstable();
     open
 }
@@ -43,7 +43,7 @@ pub fn close_others(open: &[u32]) {
     // SAFETY: asks the kernel about a descriptor of ours.
     let count = unsafe {
         let mut about: libc::stat = std::mem::zeroed();
-        let known = libc::syscall(libc::SYS_fstat, LISTING, &raw mut about) == 0;
+        let known = crate::kernel::syscall(libc::SYS_fstat, LISTING, &raw mut about) == 0;
         known.then_some(about.st_size)
     };
     if count != Some(open.len() as i64) {
@@ -55,7 +55,7 @@ pub fn close_others(open: &[u32]) {
 pub fn first_is_free(open: &[u32]) -> bool {
     let first = (0..).zip(open).find(|(number, open)| number != *open).map_or(open.len() as u32, |(number, _)| number);
     // SAFETY: asks the kernel about a descriptor.
-    unsafe { libc::syscall(libc::SYS_fcntl, first, libc::F_GETFD) < 0 }
+    unsafe { crate::kernel::syscall(libc::SYS_fcntl, first, libc::F_GETFD) < 0 }
 }
 
 /// Closes all from the first to the last but these.
@@ -64,12 +64,12 @@ pub fn close_between(open: &[u32], first: u32, last: u32) {
     for open in open.iter().copied().filter(|open| (first..=last).contains(open)) {
         if open > from {
             // SAFETY: closes what is not ours.
-            unsafe { libc::syscall(libc::SYS_close_range, from, open - 1, 0) };
+            unsafe { crate::kernel::syscall(libc::SYS_close_range, from, open - 1, 0) };
         }
         from = open + 1;
     }
     if from <= last {
         // SAFETY: as above.
-        unsafe { libc::syscall(libc::SYS_close_range, from, last, 0) };
+        unsafe { crate::kernel::syscall(libc::SYS_close_range, from, last, 0) };
     }
 }

@@ -143,7 +143,7 @@ pub fn thread_pointer() -> usize {
 fn set_thread_pointer(block: usize) {
     // SAFETY: a valid block; what the compiler has read through the register is the same in both.
     unsafe {
-        libc::syscall(libc::SYS_arch_prctl, 0x1002, block);
+        crate::kernel::syscall(libc::SYS_arch_prctl, 0x1002, block);
         EXPLORER.1 = block;
     }
 }
@@ -259,7 +259,7 @@ impl Berth {
     /// Gives the memory back.
     pub fn leave(self) {
         // SAFETY: nobody uses it any more.
-        unsafe { libc::syscall(libc::SYS_munmap, self.top - STACK, STACK + self.room) };
+        unsafe { crate::kernel::syscall(libc::SYS_munmap, self.top - STACK, STACK + self.room) };
     }
 }
 
@@ -283,7 +283,7 @@ impl Fiber {
         // SAFETY: the stack is the fiber's, which does not run.
         unsafe {
             if self.top - from > 256 << 10 {
-                libc::syscall(libc::SYS_madvise, bottom, STACK, libc::MADV_DONTNEED);
+                crate::kernel::syscall(libc::SYS_madvise, bottom, STACK, libc::MADV_DONTNEED);
             } else {
                 std::ptr::write_bytes(from as *mut u8, 0, self.top - from);
             }

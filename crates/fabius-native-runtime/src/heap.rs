@@ -259,7 +259,7 @@ pub fn reset() {
         unsafe {
             if bytes > 1 << 20 {
                 let page = region.kept.next_multiple_of(4096);
-                libc::syscall(libc::SYS_madvise, page, region.next - page, libc::MADV_DONTNEED);
+                crate::kernel::syscall(libc::SYS_madvise, page, region.next - page, libc::MADV_DONTNEED);
             }
             std::ptr::write_bytes(state_of(region.kept), NONE, (bytes >> 4) + 1);
         }

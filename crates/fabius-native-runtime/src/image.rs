@@ -45,20 +45,20 @@ impl Image {
         let pages = part.start.next_multiple_of(4096)..part.end & !4095;
         // SAFETY: the part is mapped; its pages are replaced by the same bytes. Everything goes straight to the kernel.
         unsafe {
-            let file = libc::syscall(libc::SYS_memfd_create, c"image".as_ptr(), libc::MFD_CLOEXEC) as i32;
-            if file < 0 || libc::syscall(libc::SYS_ftruncate, file, pages.len()) != 0 {
+            let file = crate::kernel::syscall(libc::SYS_memfd_create, c"image".as_ptr(), libc::MFD_CLOEXEC) as i32;
+            if file < 0 || crate::kernel::syscall(libc::SYS_ftruncate, file, pages.len()) != 0 {
                 return false;
             }
             for page in pages.clone().step_by(4096) {
                 let bytes = std::slice::from_raw_parts(page as *const u8, 4096);
                 if bytes.iter().any(|b| *b != 0) {
-                    libc::syscall(libc::SYS_pwrite64, file, page, 4096, page - pages.start);
+                    crate::kernel::syscall(libc::SYS_pwrite64, file, page, 4096, page - pages.start);
                 }
             }
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_FIXED;
-            let got = libc::syscall(libc::SYS_mmap, pages.start, pages.len(), protection, flags, file, 0usize);
-            libc::syscall(libc::SYS_close, file);
+            let got = crate::kernel::syscall(libc::SYS_mmap, pages.start, pages.len(), protection, flags, file, 0usize);
+            crate::kernel::syscall(libc::SYS_close, file);
             if got as usize != pages.start {
                 return false;
             }
@@ -84,7 +84,7 @@ impl Image {
         }
         for part in &self.views {
             // SAFETY: a private view of a file: what was written is dropped.
-            unsafe { libc::syscall(libc::SYS_madvise, part.start, part.len(), libc::MADV_DONTNEED) };
+            unsafe { crate::kernel::syscall(libc::SYS_madvise, part.start, part.len(), libc::MADV_DONTNEED) };
         }
     }
 
@@ -97,7 +97,7 @@ impl Image {
             if !both.is_empty() {
                 let protection = libc::PROT_READ | libc::PROT_WRITE;
                 // SAFETY: this is how the pages were when the image was taken.
-                unsafe { libc::syscall(libc::SYS_mprotect, both.start, both.len(), protection) };
+                unsafe { crate::kernel::syscall(libc::SYS_mprotect, both.start, both.len(), protection) };
             }
         }
     }

@@ -31,6 +31,7 @@ mod hooks;
 mod image;
 mod interruptions;
 mod isolate;
+mod kernel;
 mod lifetime;
 mod op;
 mod pagemap;

@@ -24,9 +24,9 @@ pub fn written(pages: &Range<usize>) -> Option<Vec<Range<usize>>> {
     // SAFETY: reads into our memory; everything goes straight to the kernel, and no descriptor is left.
     let read = unsafe {
         let path = c"/proc/self/pagemap".as_ptr();
-        let map = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, path, libc::O_RDONLY | libc::O_CLOEXEC);
-        let read = libc::syscall(libc::SYS_pread64, map, entries.as_mut_ptr(), size, at);
-        libc::syscall(libc::SYS_close, map);
+        let map = crate::kernel::syscall(libc::SYS_openat, libc::AT_FDCWD, path, libc::O_RDONLY | libc::O_CLOEXEC);
+        let read = crate::kernel::syscall(libc::SYS_pread64, map, entries.as_mut_ptr(), size, at);
+        crate::kernel::syscall(libc::SYS_close, map);
         read
     };
     let is_written = |entry: &u64| entry & SWAPPED != 0 || entry & (PRESENT | OF_FILE) == PRESENT;

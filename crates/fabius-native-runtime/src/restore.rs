@@ -58,7 +58,7 @@ impl Rt {
         // SAFETY: undoes what the program did; straight to the kernel.
         unsafe {
             for part in self.mapped.drain(..) {
-                libc::syscall(libc::SYS_munmap, part.start, part.len());
+                crate::kernel::syscall(libc::SYS_munmap, part.start, part.len());
             }
             for (signal, action) in self.handlers.drain(..).rev() {
                 libc::sigaction(signal, &action, std::ptr::null_mut());

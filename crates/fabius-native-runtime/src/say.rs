@@ -13,15 +13,15 @@ pub fn fatal(parts: &[&[u8]]) -> ! {
     }
     write(b"\n");
     // SAFETY: ends the process.
-    unsafe { libc::syscall(libc::SYS_exit_group, 125) };
+    unsafe { crate::kernel::syscall(libc::SYS_exit_group, 125) };
     unreachable!("the process has ended")
 }
 
 fn write(part: &[u8]) {
     // SAFETY: writes a slice; straight to the kernel, because `write` is interposed. The second descriptor may be closed.
     unsafe {
-        if libc::syscall(libc::SYS_write, STDERR, part.as_ptr(), part.len()) < 0 {
-            libc::syscall(libc::SYS_write, 2, part.as_ptr(), part.len());
+        if crate::kernel::syscall(libc::SYS_write, STDERR, part.as_ptr(), part.len()) < 0 {
+            crate::kernel::syscall(libc::SYS_write, 2, part.as_ptr(), part.len());
         }
     }
 }

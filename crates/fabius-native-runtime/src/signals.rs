@@ -16,6 +16,8 @@ const STACK: usize = 256 << 10;
 pub fn set_up() {
     let Some(stack) = crate::fiber::signal_stack(STACK) else { crate::say::fatal(&[b"no memory for signals"]) };
     STACK_AT.store(stack, Relaxed);
+    // Found out before it is asked for where a signal has come.
+    crate::image::is_own(0);
     use_stack();
     for signal in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, STANDS_STILL] {
         // SAFETY: an action is plain data; the program has not begun.
@@ -34,7 +36,7 @@ static STACK_AT: AtomicUsize = AtomicUsize::new(0);
 pub fn use_stack() {
     let stack = libc::stack_t { ss_sp: STACK_AT.load(Relaxed) as *mut c_void, ss_flags: 0, ss_size: STACK };
     // SAFETY: the stack is ours for good.
-    unsafe { libc::syscall(libc::SYS_sigaltstack, &raw const stack, 0usize) };
+    unsafe { crate::kernel::syscall(libc::SYS_sigaltstack, &raw const stack, 0usize) };
 }
 
 static ENDED: AtomicUsize = AtomicUsize::new(0);

@@ -102,10 +102,10 @@ pub fn end_like(status: i32) -> ! {
         if libc::WIFSIGNALED(status) {
             let signal = libc::WTERMSIG(status);
             let default = [0usize; 4];
-            libc::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0, 8);
-            libc::syscall(libc::SYS_kill, libc::syscall(libc::SYS_getpid), signal);
+            crate::kernel::syscall(libc::SYS_rt_sigaction, signal, default.as_ptr(), 0, 8);
+            crate::kernel::syscall(libc::SYS_kill, crate::kernel::syscall(libc::SYS_getpid), signal);
         }
-        libc::syscall(libc::SYS_exit_group, libc::WEXITSTATUS(status));
+        crate::kernel::syscall(libc::SYS_exit_group, libc::WEXITSTATUS(status));
     }
     unreachable!("the process has ended")
 }
@@ -114,9 +114,9 @@ pub fn end_like(status: i32) -> ! {
 pub fn end_with(parent: u32) {
     // SAFETY: changes only what happens when the other process ends, which it may have done already.
     unsafe {
-        libc::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-        if libc::syscall(libc::SYS_getppid) as u32 != parent {
-            libc::syscall(libc::SYS_exit_group, 1);
+        crate::kernel::syscall(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if crate::kernel::syscall(libc::SYS_getppid) as u32 != parent {
+            crate::kernel::syscall(libc::SYS_exit_group, 1);
         }
     }
 }
@@ -124,5 +124,5 @@ pub fn end_with(parent: u32) {
 /// The number of this process.
 pub fn process() -> u32 {
     // SAFETY: asks the kernel.
-    unsafe { libc::syscall(libc::SYS_getpid) as u32 }
+    unsafe { crate::kernel::syscall(libc::SYS_getpid) as u32 }
 }

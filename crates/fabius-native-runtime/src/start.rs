@@ -53,7 +53,7 @@ unsafe extern "C" fn instead_of_main(argc: usize, argv: usize, envp: usize) -> i
     unsafe {
         let (header, request) = shared();
         header.state.store(STATE_RUNS, Relaxed);
-        libc::syscall(libc::SYS_fcntl, FD, libc::F_SETFD, libc::FD_CLOEXEC);
+        crate::kernel::syscall(libc::SYS_fcntl, FD, libc::F_SETFD, libc::FD_CLOEXEC);
         let arguments = copy_of_arguments(argc, argv);
         lifetime::MAIN = (PROGRAM, argc, arguments, envp);
         let single = libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()).cast::<u8>();
@@ -123,7 +123,7 @@ extern "C" fn explorer(request: usize) {
         while written < text.len() {
             let rest = &text[written..];
             let at = ANSWER_AT as usize + written;
-            let got = libc::syscall(libc::SYS_pwrite64, FD, rest.as_ptr(), rest.len(), at);
+            let got = crate::kernel::syscall(libc::SYS_pwrite64, FD, rest.as_ptr(), rest.len(), at);
             if got <= 0 {
                 crate::say::fatal(&[b"the answer cannot be written"]);
             }
@@ -132,7 +132,7 @@ extern "C" fn explorer(request: usize) {
         let header = rt::rt().header;
         header.answer.store(text.len() as u64, Relaxed);
         header.state.store(STATE_DONE, Relaxed);
-        libc::syscall(libc::SYS_exit_group, 0);
+        crate::kernel::syscall(libc::SYS_exit_group, 0);
     }
 }
 
@@ -142,7 +142,7 @@ unsafe fn shared() -> (&'static Header, Request) {
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: the other process has made the file as large as this.
     unsafe {
-        let got = libc::syscall(libc::SYS_mmap, SHARED, ANSWER_AT, protection, flags, FD, 0usize);
+        let got = crate::kernel::syscall(libc::SYS_mmap, SHARED, ANSWER_AT, protection, flags, FD, 0usize);
         if got as usize != SHARED {
             crate::say::fatal(&[b"the shared file cannot be mapped"]);
         }
@@ -176,15 +176,15 @@ unsafe fn copy_of_arguments(argc: usize, argv: usize) -> usize {
 unsafe fn redirect(shows_output: bool) {
     // SAFETY: moves descriptors about.
     unsafe {
-        libc::syscall(libc::SYS_dup3, 2, STDERR, libc::O_CLOEXEC);
-        let null = libc::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/dev/null".as_ptr(), libc::O_RDWR) as i32;
-        libc::syscall(libc::SYS_dup2, null, 0);
+        crate::kernel::syscall(libc::SYS_dup3, 2, STDERR, libc::O_CLOEXEC);
+        let null = crate::kernel::syscall(libc::SYS_openat, libc::AT_FDCWD, c"/dev/null".as_ptr(), libc::O_RDWR) as i32;
+        crate::kernel::syscall(libc::SYS_dup2, null, 0);
         if !shows_output {
-            libc::syscall(libc::SYS_dup2, null, 1);
-            libc::syscall(libc::SYS_dup2, null, 2);
+            crate::kernel::syscall(libc::SYS_dup2, null, 1);
+            crate::kernel::syscall(libc::SYS_dup2, null, 2);
         }
         if null > 2 {
-            libc::syscall(libc::SYS_close, null);
+            crate::kernel::syscall(libc::SYS_close, null);
         }
     }
 }
@@ -201,7 +201,7 @@ fn say_nothing_of_processors() {
         if !offset.is_null() {
             let at = fiber::thread_pointer().wrapping_add_signed(*offset);
             for length in LENGTHS {
-                libc::syscall(libc::SYS_rseq, at, length, UNREGISTER, SIGNATURE);
+                crate::kernel::syscall(libc::SYS_rseq, at, length, UNREGISTER, SIGNATURE);
             }
         }
     }

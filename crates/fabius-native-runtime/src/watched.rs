@@ -55,7 +55,7 @@ pub fn begin() {
 
 fn allow(pages: Range<usize>, protection: i32) -> bool {
     // SAFETY: pages of libraries or of stacks, which can be read in any case.
-    unsafe { libc::syscall(libc::SYS_mprotect, pages.start, pages.len(), protection) == 0 }
+    unsafe { crate::kernel::syscall(libc::SYS_mprotect, pages.start, pages.len(), protection) == 0 }
 }
 
 /// Protects a part of which there is a copy, for good. `false` if it is none of those that are watched.

@@ -54,9 +54,33 @@ impl Family {
 
 /// Functions of the C library whose accesses are seen where the program itself calls them.
 const WRAPPED: &[&str] = &[
-    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp", "strchr",
+    "memcpy",
+    "memmove",
+    "memset",
+    "memcmp",
+    "strlen",
+    "strcpy",
+    "strncpy",
+    "strcat",
+    "strcmp",
+    "strncmp",
+    "strchr",
     "strdup",
+    "strncat",
+    "stpcpy",
+    "strndup",
+    "strnlen",
+    "strrchr",
+    "strstr",
+    "strcasecmp",
+    "strncasecmp",
+    "memchr",
+    "mempcpy",
+    "bzero",
 ];
+
+/// Those that the compiler must not write itself either; they are found by their names.
+const NOT_EXPANDED: &[&str] = &["sprintf", "snprintf", "vsprintf", "vsnprintf"];
 
 /// Those of the C++ library, for trees and lists, unless it is linked into the program.
 const WRAPPED_OF_CONTAINERS: &[&str] = &[
@@ -94,7 +118,7 @@ pub fn compile(language: Language, with: Option<&OsStr>, library: &Path, args: &
     let mut command = Command::new(compiler);
     command.args(["-fsanitize=thread", "-fno-omit-frame-pointer"]).args(family.flags());
     // What the compiler expands by itself is not instrumented.
-    command.args(WRAPPED.iter().map(|name| format!("-fno-builtin-{name}")));
+    command.args(WRAPPED.iter().chain(NOT_EXPANDED).map(|name| format!("-fno-builtin-{name}")));
     command.arg("-isystem").arg(library.join(HEADERS));
     if !args.iter().any(|a| a.to_string_lossy().starts_with("-g")) {
         command.arg("-g");

@@ -148,21 +148,20 @@ impl<'a> Lower<'a, '_> {
     pub(crate) fn ordered(&self, is_mixed: bool) -> (BTreeMap<Span, MemoryOrder>, Weaker) {
         let Orders { asked, tests, plain, others, looks, weak, unknown, .. } = &self.orders;
         let is_elsewhere = |span: &Span| plain.contains(span) || others.contains(span);
-        if !weak {
-            let is_else = |span: &Span| is_elsewhere(span) || asked.get(span) != Some(&MemoryOrder::NOTHING);
-            let hides_races = tests.iter().any(is_else);
-            let nothing = tests.iter().map(|span| (*span, MemoryOrder::NOTHING));
-            return (nothing.collect(), Weaker { hides_races, ..Weaker::default() });
-        }
-        let count: u64 = self.objects.iter().map(|o| self.atomics(o)).sum();
         let is_known = !unknown && !is_mixed && !asked.keys().any(is_elsewhere);
-        let weaker = Weaker { hides_races: !is_known, shows_more: count > 1 || *looks };
-        if !is_known {
-            return (BTreeMap::new(), weaker);
+        let count: u64 = self.objects.iter().map(|o| self.atomics(o)).sum();
+        let shows_more = *weak && (count > 1 || *looks);
+        if is_known {
+            let mut all: BTreeMap<Span, MemoryOrder> = plain.iter().map(|span| (*span, MemoryOrder::BOTH)).collect();
+            all.extend(asked);
+            return (all, Weaker { hides_races: false, shows_more });
         }
-        let mut all: BTreeMap<Span, MemoryOrder> = plain.iter().map(|span| (*span, MemoryOrder::BOTH)).collect();
-        all.extend(asked);
-        (all, weaker)
+        // Each comes after all before it then, but for those who are refused.
+        let is_else = |span: &Span| is_elsewhere(span) || asked.get(span) != Some(&MemoryOrder::NOTHING);
+        let hides_races = *weak || tests.iter().any(is_else);
+        let nothing =
+            if *weak { BTreeMap::new() } else { tests.iter().map(|span| (*span, MemoryOrder::NOTHING)).collect() };
+        (nothing, Weaker { hides_races, shows_more })
     }
 
     /// How many atomic variables an object has that threads may share.

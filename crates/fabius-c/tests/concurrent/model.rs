@@ -213,7 +213,6 @@ pub type Bugs = BTreeMap<&'static str, u32>;
 struct Model {
     acts: Vec<Vec<Act>>,
     points: Points,
-    strong: bool,
 }
 
 /// How a step goes on.
@@ -244,7 +243,7 @@ pub fn bugs(program: &Program, points: Points) -> Option<Bugs> {
         }
         acts.push(out);
     }
-    let model = Model { acts, points, strong: program.strong };
+    let model = Model { acts, points };
     let mut first = State {
         at: vec![0; count],
         born: vec![false; count],
@@ -373,25 +372,13 @@ impl Model {
         s.clocks[t][t] += 1;
     }
 
-    /// Who takes something knows what those knew who gave it back; no more where some atomic operation is weak.
-    fn takes(&self, s: &mut State, t: usize, object: usize, writes: bool) {
-        if self.strong {
-            return self.sync(s, t, if object == READERS { RWLOCK } else { object }, writes);
-        }
+    /// Who takes something knows what those knew who gave it back.
+    fn takes(&self, s: &mut State, t: usize, object: usize) {
         let from = s.known[object].writers;
         join(&mut s.clocks[t], &from);
     }
 
-    fn wakes(&self, s: &mut State, t: usize, some: bool) {
-        if self.strong {
-            self.sync(s, t, CONDITION, some);
-        }
-    }
-
     fn gives(&self, s: &mut State, t: usize, object: usize) {
-        if self.strong {
-            return self.sync(s, t, if object == READERS { RWLOCK } else { object }, true);
-        }
         let mine = s.clocks[t];
         join(&mut s.known[object].writers, &mine);
         s.clocks[t][t] += 1;
@@ -399,9 +386,6 @@ impl Model {
 
     /// One of an atomic variable, which reads, writes, or both.
     fn atomic(&self, s: &mut State, t: usize, object: usize, (reads, writes): (bool, bool), order: Order) {
-        if self.strong {
-            return self.sync(s, t, object, writes);
-        }
         if reads && order.acquires() {
             let from = s.known[object].writers;
             join(&mut s.clocks[t], &from);
@@ -612,9 +596,8 @@ impl Model {
                 s.owner[0] = Some(me);
                 s.depth[0] = 1;
             }
-            Act::Signal if s.sleeping.is_empty() => self.wakes(&mut s, t, false),
+            Act::Signal if s.sleeping.is_empty() => {}
             Act::Signal => {
-                self.wakes(&mut s, t, true);
                 let wakes = |who: &u8| {
                     let mut next = s.clone();
                     next.sleeping.retain(|w| w != who);
@@ -625,8 +608,6 @@ impl Model {
                 return Step::To(s.sleeping.iter().map(wakes).collect());
             }
             Act::Broadcast => {
-                let wakes = !s.sleeping.is_empty();
-                self.wakes(&mut s, t, wakes);
                 let all = std::mem::take(&mut s.sleeping);
                 s.woken.extend(all);
                 s.woken.sort_unstable();
@@ -636,18 +617,18 @@ impl Model {
                 return Step::Unsaid;
             }
             Act::Read => {
-                self.takes(&mut s, t, RWLOCK, true);
+                self.takes(&mut s, t, RWLOCK);
                 s.readers.push(me);
                 s.readers.sort_unstable();
             }
             Act::WriteLock => {
-                self.takes(&mut s, t, RWLOCK, true);
-                self.takes(&mut s, t, READERS, true);
+                self.takes(&mut s, t, RWLOCK);
+                self.takes(&mut s, t, READERS);
                 s.writer = Some(me);
             }
             Act::TryRead(otherwise) => match s.writer.is_none() {
                 true => {
-                    self.takes(&mut s, t, RWLOCK, true);
+                    self.takes(&mut s, t, RWLOCK);
                     s.readers.push(me);
                     s.readers.sort_unstable();
                 }
@@ -656,8 +637,8 @@ impl Model {
             Act::TryWrite(otherwise) => {
                 let free = s.writer.is_none() && s.readers.is_empty();
                 if free {
-                    self.takes(&mut s, t, RWLOCK, true);
-                    self.takes(&mut s, t, READERS, true);
+                    self.takes(&mut s, t, RWLOCK);
+                    self.takes(&mut s, t, READERS);
                     s.writer = Some(me);
                 } else {
                     s.at[t] = otherwise;
@@ -679,13 +660,13 @@ impl Model {
                 s.permits += 1;
             }
             Act::Take => {
-                self.takes(&mut s, t, SEMAPHORE, true);
+                self.takes(&mut s, t, SEMAPHORE);
                 s.permits -= 1;
             }
             Act::TryTake(l) => {
                 let some = s.permits > 0;
                 if some {
-                    self.takes(&mut s, t, SEMAPHORE, true);
+                    self.takes(&mut s, t, SEMAPHORE);
                 }
                 s.permits -= i32::from(some);
                 s.locals[t][l] = i32::from(some);

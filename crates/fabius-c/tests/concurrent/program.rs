@@ -119,8 +119,6 @@ pub struct Program {
     /// What is behind.
     pub after: Vec<Stmt>,
     pub permits: i32,
-    /// Whether all orders are sequentially consistent.
-    pub strong: bool,
 }
 
 /// What some programs have, and others have not.
@@ -307,7 +305,7 @@ pub fn random(rng: &mut Rng) -> Program {
     }
     after.push(Stmt::Assert(0, maker.rng.i32(0..4)));
     let permits = maker.rng.i32(0..2);
-    Program { threads, after, permits, strong: !weak }
+    Program { threads, after, permits }
 }
 
 const HEAD: &str = "#include <assert.h>

@@ -40,7 +40,7 @@ pub fn have_done_all() -> bool {
 fn rest() {
     let time = libc::timespec { tv_sec: 0, tv_nsec: 1_000_000 };
     // SAFETY: sleeps.
-    unsafe { libc::syscall(libc::SYS_nanosleep, &raw const time, 0usize) };
+    unsafe { crate::kernel::syscall(libc::SYS_nanosleep, &raw const time, 0usize) };
 }
 
 fn has_ended(child: i32) -> bool {
@@ -48,15 +48,16 @@ fn has_ended(child: i32) -> bool {
     unsafe {
         let mut about: libc::siginfo_t = std::mem::zeroed();
         let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-        let got = libc::syscall(libc::SYS_waitid, libc::P_PID, child, &raw mut about, options, 0usize);
+        let got = crate::kernel::syscall(libc::SYS_waitid, libc::P_PID, child, &raw mut about, options, 0usize);
         got != 0 || about.si_signo != 0
     }
 }
 
 extern "C-unwind" fn wait4_here(child: i32, status: *mut i32, options: i32, usage: *mut c_void, pc: usize) -> i32 {
     // SAFETY: as the program calls it.
-    let call =
-        |child: i32, options: i32| unsafe { libc::syscall(libc::SYS_wait4, child, status, options, usage) as i32 };
+    let call = |child: i32, options: i32| unsafe {
+        crate::kernel::syscall(libc::SYS_wait4, child, status, options, usage) as i32
+    };
     if !in_program() {
         return call(child, options);
     }

@@ -31,7 +31,7 @@ entries! {
 pub fn is_ready(file: i32, events: i16) -> bool {
     let mut poll = libc::pollfd { fd: file, events, revents: 0 };
     // SAFETY: looks at one file; straight to the kernel.
-    unsafe { libc::syscall(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
+    unsafe { crate::kernel::syscall(libc::SYS_poll, &raw mut poll, 1, 0) != 0 }
 }
 
 /// What threads may speak to each other through by a file, as an object of operations.
@@ -43,13 +43,13 @@ pub fn connection(file: i32) -> Option<usize> {
 pub fn is_waiting(file: i32, flags: i32) -> bool {
     // SAFETY: asks the kernel about a file.
     flags & libc::MSG_DONTWAIT == 0
-        && unsafe { libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) } as i32 & libc::O_NONBLOCK == 0
+        && unsafe { crate::kernel::syscall(libc::SYS_fcntl, file, libc::F_GETFL) } as i32 & libc::O_NONBLOCK == 0
 }
 
 /// Whether the file was opened for the other direction only: the kernel says so at once.
 fn is_opened_for(file: i32, other: i32) -> bool {
     // SAFETY: asks the kernel about a file.
-    unsafe { libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) as i32 & libc::O_ACCMODE == other }
+    unsafe { crate::kernel::syscall(libc::SYS_fcntl, file, libc::F_GETFL) as i32 & libc::O_ACCMODE == other }
 }
 
 /// The point before something is done with a regular file: all of them are one object, with their names and folders.
@@ -91,8 +91,9 @@ fn limit(file: i32, events: i16) -> Option<u64> {
     let option = if events == libc::POLLOUT { libc::SO_SNDTIMEO } else { libc::SO_RCVTIMEO };
     let (mut time, mut size) = (libc::timeval { tv_sec: 0, tv_usec: 0 }, 16u32);
     // SAFETY: asks the kernel about a socket; there is room for the answer.
-    let known =
-        unsafe { libc::syscall(libc::SYS_getsockopt, file, libc::SOL_SOCKET, option, &raw mut time, &raw mut size) };
+    let known = unsafe {
+        crate::kernel::syscall(libc::SYS_getsockopt, file, libc::SOL_SOCKET, option, &raw mut time, &raw mut size)
+    };
     let nanoseconds = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     (known == 0 && nanoseconds > 0).then(|| rt().now + nanoseconds)
 }
@@ -135,7 +136,7 @@ pub(super) extern "C-unwind" fn read_here(file: i32, buffer: usize, size: usize,
         return unsafe { next!(fn read(i32, usize, usize) -> isize)(file, buffer, size) };
     }
     // SAFETY: as the program calls it.
-    reads("read", file, pc, || unsafe { libc::syscall(libc::SYS_read, file, buffer, size) })
+    reads("read", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_read, file, buffer, size) })
 }
 
 extern "C-unwind" fn readv_here(file: i32, parts: *const libc::iovec, count: i32, pc: usize) -> isize {
@@ -144,7 +145,7 @@ extern "C-unwind" fn readv_here(file: i32, parts: *const libc::iovec, count: i32
         return unsafe { next!(fn readv(i32, *const libc::iovec, i32) -> isize)(file, parts, count) };
     }
     // SAFETY: as the program calls it.
-    reads("readv", file, pc, || unsafe { libc::syscall(libc::SYS_readv, file, parts, count) })
+    reads("readv", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_readv, file, parts, count) })
 }
 
 /// Whether there are as many parts as may be, and bytes in them.
@@ -165,11 +166,11 @@ fn write_now(file: i32, size: usize, waits: bool, call: impl FnOnce() -> i64) ->
     }
     // SAFETY: what the file does where there is no room is as before.
     unsafe {
-        let flags = libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL);
-        libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags | i64::from(libc::O_NONBLOCK));
+        let flags = crate::kernel::syscall(libc::SYS_fcntl, file, libc::F_GETFL);
+        crate::kernel::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags | i64::from(libc::O_NONBLOCK));
         let got = call() as isize;
         let error = error();
-        libc::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags);
+        crate::kernel::syscall(libc::SYS_fcntl, file, libc::F_SETFL, flags);
         if got < 0 { fails_with(error) } else { got }
     }
 }
@@ -225,7 +226,7 @@ extern "C-unwind" fn write_here(file: i32, buffer: usize, size: usize, pc: usize
         return unsafe { next!(fn write(i32, usize, usize) -> isize)(file, buffer, size) };
     }
     // SAFETY: as the program calls it, or the rest of it.
-    let call = |there: usize| unsafe { libc::syscall(libc::SYS_write, file, buffer + there, size - there) };
+    let call = |there: usize| unsafe { crate::kernel::syscall(libc::SYS_write, file, buffer + there, size - there) };
     let Some(key) = connection(file).filter(|_| !is_refused(file, buffer, size)) else {
         return wrote("write", file, pc, || call(0));
     };
@@ -243,7 +244,7 @@ extern "C-unwind" fn writev_here(file: i32, parts: *const libc::iovec, count: i3
     }
     let call = |parts: *const libc::iovec, count: i32| {
         // SAFETY: as the program calls it, or the rest of it.
-        unsafe { libc::syscall(libc::SYS_writev, file, parts, count) }
+        unsafe { crate::kernel::syscall(libc::SYS_writev, file, parts, count) }
     };
     let key = connection(file).filter(|_| (1..=libc::UIO_MAXIOV).contains(&count));
     let Some(key) = key else { return wrote("writev", file, pc, || call(parts, count)) };
@@ -296,7 +297,7 @@ extern "C-unwind" fn close_here(file: i32, pc: usize) -> i32 {
     }
     ends("close", file, pc);
     // SAFETY: as the program calls it.
-    unsafe { libc::syscall(libc::SYS_close, file) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_close, file) as i32 }
 }
 
 /// A descriptor of a message queue is one no more.
@@ -304,7 +305,7 @@ pub fn closes_queue(name: &'static str, file: i32, pc: usize) -> i32 {
     names_queue(name, pc);
     rt().queues.opened.remove(&file);
     // SAFETY: as the program wants it.
-    unsafe { libc::syscall(libc::SYS_close, file) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_close, file) as i32 }
 }
 
 /// The point before it changes which message queues there are, and by which descriptors.
@@ -333,7 +334,7 @@ extern "C-unwind" fn dup2_here(from: i32, to: i32, pc: usize) -> i32 {
         replaces("dup2", to, pc);
     }
     // SAFETY: as the program calls it.
-    unsafe { libc::syscall(libc::SYS_dup2, from, to) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_dup2, from, to) as i32 }
 }
 
 extern "C-unwind" fn dup3_here(from: i32, to: i32, flags: i32, pc: usize) -> i32 {
@@ -341,7 +342,7 @@ extern "C-unwind" fn dup3_here(from: i32, to: i32, flags: i32, pc: usize) -> i32
         replaces("dup3", to, pc);
     }
     // SAFETY: as the program calls it.
-    unsafe { libc::syscall(libc::SYS_dup3, from, to, flags) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_dup3, from, to, flags) as i32 }
 }
 
 fn replaces(name: &'static str, to: i32, pc: usize) {
@@ -354,7 +355,7 @@ fn replaces(name: &'static str, to: i32, pc: usize) {
 extern "C-unwind" fn close_range_here(first: u32, last: u32, flags: i32, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
-        return unsafe { libc::syscall(libc::SYS_close_range, first, last, flags) as i32 };
+        return unsafe { crate::kernel::syscall(libc::SYS_close_range, first, last, flags) as i32 };
     }
     if flags != 0 {
         crate::threads::not_supported("close_range with flags");
@@ -382,7 +383,7 @@ extern "C-unwind" fn close_from(first: i32, pc: usize) {
 
 extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends: *mut [i32; 2], _: usize) -> i32 {
     // SAFETY: as the program calls it.
-    let result = unsafe { libc::syscall(libc::SYS_socketpair, domain, kind, protocol, ends) } as i32;
+    let result = unsafe { crate::kernel::syscall(libc::SYS_socketpair, domain, kind, protocol, ends) } as i32;
     if in_program() && result == 0 {
         // SAFETY: the kernel has put both there.
         rt().connections.pair(unsafe { *ends });
@@ -393,7 +394,7 @@ extern "C-unwind" fn socketpair_here(domain: i32, kind: i32, protocol: i32, ends
 /// Who waits for a file's lock looks again and again: the kernel says only by giving it whether it is free.
 extern "C-unwind" fn flock_here(file: i32, what: i32, pc: usize) -> i32 {
     // SAFETY: as the program calls it.
-    let call = |what: i32| unsafe { libc::syscall(libc::SYS_flock, file, what) as i32 };
+    let call = |what: i32| unsafe { crate::kernel::syscall(libc::SYS_flock, file, what) as i32 };
     if !in_program() {
         return call(what);
     }

@@ -1,53 +1,11 @@
-//! `syscall`, of which futexes are ours: C++ waits by them for atomics, latches, semaphores and futures.
+//! Futexes: C++ waits by them for atomics, latches, semaphores and futures.
 
 use super::cond::{waiting, wake};
 use crate::control::{in_program, is_running};
+use crate::kernel::error;
 use crate::op::{Op, Wait};
-use crate::place::REGISTERS;
 use crate::rt::rt;
 use crate::threads::{Waited, point};
-
-/// `syscall`, as the program calls it.
-#[unsafe(no_mangle)]
-#[unsafe(naked)]
-pub unsafe extern "C-unwind" fn syscall() {
-    std::arch::naked_asm!(
-        "cmp rdi, 202",
-        "je 2f",
-        "mov rax, rdi",
-        "mov rdi, rsi",
-        "mov rsi, rdx",
-        "mov rdx, rcx",
-        "mov r10, r8",
-        "mov r8, r9",
-        "mov r9, [rsp + 8]",
-        "syscall",
-        "cmp rax, -4095",
-        "jae 3f",
-        "ret",
-        "2:",
-        "mov [rip + {registers}], rsp",
-        "mov [rip + {registers} + 8], rbx",
-        "mov [rip + {registers} + 16], rbp",
-        "mov [rip + {registers} + 24], r12",
-        "mov [rip + {registers} + 32], r13",
-        "mov [rip + {registers} + 40], r14",
-        "mov [rip + {registers} + 48], r15",
-        "jmp {futex}",
-        "3:",
-        "mov rdi, rax",
-        "jmp {error}",
-        registers = sym REGISTERS,
-        futex = sym futex,
-        error = sym error,
-    )
-}
-
-extern "C" fn error(result: isize) -> isize {
-    // SAFETY: the thread's own `errno`.
-    unsafe { *libc::__errno_location() = -result as i32 };
-    -1
-}
 
 fn kernel(arguments: [usize; 6]) -> isize {
     let result: isize;
@@ -62,7 +20,8 @@ fn kernel(arguments: [usize; 6]) -> isize {
     if result < 0 { error(result) } else { result }
 }
 
-extern "C-unwind" fn futex(
+/// Waits and wakes.
+pub extern "C-unwind" fn futex(
     _: usize,
     word: usize,
     operation: usize,

@@ -70,17 +70,17 @@ shared! {
         setenv unsetenv putenv clearenv;
     "3" => looks_at:
         getenv secure_getenv;
-    "rdi" => uses_stream:
-        fflush fclose fgetc getc _IO_getc fprintf vfprintf __fprintf_chk __vfprintf_chk fscanf vfscanf
+    "rdi" => only_uses_stream:
+        fflush fclose fgetc getc _IO_getc fscanf vfscanf
         __isoc99_fscanf __isoc99_vfscanf __isoc23_fscanf __isoc23_vfscanf fwprintf vfwprintf fwscanf fgetwc getwc fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fsetpos
         feof ferror clearerr setvbuf setbuf fgetc_unlocked getc_unlocked;
-    "rsi" => uses_stream:
-        fputc putc _IO_putc fputs fputwc putwc fputws ungetc ungetwc fputc_unlocked putc_unlocked fputs_unlocked;
-    "rdx" => uses_stream:
+    "rsi" => only_uses_stream:
+        fputc putc _IO_putc fputwc putwc fputws ungetc ungetwc fputc_unlocked putc_unlocked;
+    "rdx" => only_uses_stream:
         fgets fgetws getline fgets_unlocked;
-    "rcx" => uses_stream:
-        fread fwrite fread_unlocked fwrite_unlocked getdelim __getdelim __fgets_chk __fgets_unlocked_chk;
-    "r8" => uses_stream:
+    "rcx" => only_uses_stream:
+        fread fread_unlocked getdelim __getdelim __fgets_chk __fgets_unlocked_chk;
+    "r8" => only_uses_stream:
         __fread_chk __fread_unlocked_chk;
     "0" => changes_files:
         fopen fopen64 freopen freopen64 tmpfile tmpfile64 mkstemp mkstemp64 mkostemp mkostemp64 mkdtemp copy_file_range sendfile
@@ -89,16 +89,6 @@ shared! {
         stat stat64 lstat lstat64 fstat fstat64 fstatat fstatat64 statx __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64
         __fxstatat __fxstatat64 faccessat euidaccess readlink readlinkat realpath opendir fdopendir scandir scandir64 readdir
         readdir64 nftw ftw glob;
-    "rdi" => writes_text:
-        sprintf vsprintf __sprintf_chk __vsprintf_chk snprintf vsnprintf __snprintf_chk __vsnprintf_chk;
-}
-
-/// Text is written somewhere: how much is not known yet, but that it is some.
-fn writes_text(_: &'static str, to: usize, pc: usize) {
-    // Without a place only its length is asked for.
-    if to != 0 {
-        super::memory::writes(to, 1, pc);
-    }
 }
 
 /// Whether there is no other thread that could come in between.
@@ -147,11 +137,16 @@ unsafe extern "C" {
     static stderr: usize;
 }
 
-fn uses_stream(name: &'static str, stream: usize, pc: usize) {
+fn only_uses_stream(name: &'static str, stream: usize, pc: usize) {
+    uses_stream(name, stream, pc, || {});
+}
+
+/// A call uses a stream, and meanwhile does this.
+pub fn uses_stream(name: &'static str, stream: usize, pc: usize, meanwhile: impl FnOnce()) {
     // SAFETY: variables of the C library.
     if stream == 0 || unsafe { [stdin, stdout, stderr] }.contains(&stream) {
         rt().uses_files |= name == "fclose";
-        return;
+        return meanwhile();
     }
     rt().uses_files = true;
     // Who has ended may have left the stream locked.
@@ -159,7 +154,7 @@ fn uses_stream(name: &'static str, stream: usize, pc: usize) {
         point(Op::new(name, pc).on(object_of(stream)).when(Wait::Stream(stream)));
     }
     // The library locks the stream during the call.
-    let rt = rt();
-    rt.clocks.acquire(rt.current, stream);
-    rt.clocks.release(rt.current, stream);
+    rt().clocks.acquire(rt().current, stream);
+    meanwhile();
+    rt().clocks.release(rt().current, stream);
 }

@@ -187,7 +187,7 @@ extern "C-unwind" fn usable_size(block: *mut u8, _: usize) -> usize {
 
 extern "C-unwind" fn mmap_here(at: usize, size: usize, protection: i32, flags: i32, file: i32, offset: i64) -> usize {
     // SAFETY: as the program calls it, straight to the kernel.
-    let got = unsafe { libc::syscall(libc::SYS_mmap, at, size, protection, flags, file, offset) } as usize;
+    let got = unsafe { crate::kernel::syscall(libc::SYS_mmap, at, size, protection, flags, file, offset) } as usize;
     if in_program() && got != usize::MAX {
         if flags & libc::MAP_SHARED != 0 && file >= 0 {
             rt().limits.insert("the program maps a file that is shared: what it writes there is not undone".into());
@@ -205,7 +205,7 @@ extern "C-unwind" fn mprotect_here(at: usize, size: usize, protection: i32, _: u
         crate::watched::end();
     }
     // SAFETY: as the program calls it, straight to the kernel.
-    let got = unsafe { libc::syscall(libc::SYS_mprotect, at, size, protection) } as i32;
+    let got = unsafe { crate::kernel::syscall(libc::SYS_mprotect, at, size, protection) } as i32;
     if in_program() && got == 0 {
         let part = at..at + size.next_multiple_of(4096);
         rt().protected.push(part.clone());
@@ -226,7 +226,7 @@ fn protected(part: &Range<usize>, protection: i32) {
 
 extern "C-unwind" fn munmap_here(at: usize, size: usize, _: usize) -> i32 {
     // SAFETY: as the program calls it, straight to the kernel.
-    let got = unsafe { libc::syscall(libc::SYS_munmap, at, size) } as i32;
+    let got = unsafe { crate::kernel::syscall(libc::SYS_munmap, at, size) } as i32;
     if in_program() && got == 0 {
         let gone = at..at + size.next_multiple_of(4096);
         let rt = rt();
@@ -250,7 +250,8 @@ pub(super) fn writes(address: usize, size: usize, pc: usize) {
     }
 }
 
-fn length(text: usize) -> usize {
+/// The length of a string of the program.
+pub(super) fn length(text: usize) -> usize {
     // SAFETY: the program gives a string.
     unsafe { libc::strlen(text as *const i8) }
 }

@@ -5,6 +5,7 @@
 //! on to a function of the same name. Outside of the program (before `main`, in the explorer, without control, in a child of
 //! `fork`) everything goes to where it would without us.
 
+pub mod annotations;
 pub mod atomics;
 pub mod barrier;
 pub mod c11;
@@ -33,6 +34,9 @@ pub mod semaphore_sets;
 pub mod signals;
 pub mod sockets;
 pub mod streams;
+pub mod strings;
+pub mod syscalls;
+pub mod text;
 pub mod thread;
 pub mod time;
 pub mod timer_files;

@@ -75,7 +75,7 @@ fn refuse_pipe(folder: i32, path: Path, flags: i32) {
     // SAFETY: asks the kernel about a name that the program gives; it refuses what is none. `errno` is put back.
     let is_pipe = unsafe {
         let mut about: libc::stat = std::mem::zeroed();
-        let known = libc::syscall(libc::SYS_newfstatat, folder, path, &raw mut about, 0) == 0;
+        let known = crate::kernel::syscall(libc::SYS_newfstatat, folder, path, &raw mut about, 0) == 0;
         *libc::__errno_location() = before;
         known && about.st_mode & libc::S_IFMT == libc::S_IFIFO
     };

@@ -27,10 +27,10 @@ fn ask(files: Files) -> i64 {
     // SAFETY: the program gives valid descriptions; straight to the kernel, which does not wait.
     unsafe {
         match files {
-            Files::List(list, count) => libc::syscall(libc::SYS_poll, list, count, 0),
+            Files::List(list, count) => crate::kernel::syscall(libc::SYS_poll, list, count, 0),
             Files::Sets(most, [read, write, news]) => {
                 let now = NOW;
-                libc::syscall(libc::SYS_pselect6, most, read, write, news, &raw const now, 0usize)
+                crate::kernel::syscall(libc::SYS_pselect6, most, read, write, news, &raw const now, 0usize)
             }
         }
     }
@@ -282,7 +282,7 @@ fn epolls(files: i32, events: *mut libc::epoll_event, most: i32, time: i32, mask
         _ => return 0,
     }
     // SAFETY: as the program calls it, but without waiting.
-    let ready = unsafe { libc::syscall(libc::SYS_epoll_wait, files, events, most, 0) } as i32;
+    let ready = unsafe { crate::kernel::syscall(libc::SYS_epoll_wait, files, events, most, 0) } as i32;
     for at in 0..ready.max(0) as usize {
         // SAFETY: the kernel has written so many.
         let data = unsafe { (*events.add(at)).u64 };
@@ -320,5 +320,5 @@ extern "C-unwind" fn epoll_ctl_here(files: i32, what: i32, file: i32, event: *mu
         rt().connections.watch(files, file, data.filter(|_| what != libc::EPOLL_CTL_DEL));
     }
     // SAFETY: as the program calls it; it never waits.
-    unsafe { libc::syscall(libc::SYS_epoll_ctl, files, what, file, event) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_epoll_ctl, files, what, file, event) as i32 }
 }

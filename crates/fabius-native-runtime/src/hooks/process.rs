@@ -78,7 +78,7 @@ extern "C-unwind" fn exit_entry(code: i32, pc: usize) {
 extern "C-unwind" fn end_at_once(code: i32, pc: usize) {
     if !in_program() {
         // SAFETY: ends the process.
-        unsafe { libc::syscall(libc::SYS_exit_group, code) };
+        unsafe { crate::kernel::syscall(libc::SYS_exit_group, code) };
         return;
     }
     point(Op::new("_exit", pc).on(PROCESS));
@@ -235,7 +235,7 @@ extern "C-unwind" fn getppid_here(_: usize) -> i32 {
         return NUMBER - 1;
     }
     // SAFETY: asks the kernel.
-    unsafe { libc::syscall(libc::SYS_getppid) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_getppid) as i32 }
 }
 
 extern "C-unwind" fn gettid_here(_: usize) -> i32 {
@@ -243,7 +243,7 @@ extern "C-unwind" fn gettid_here(_: usize) -> i32 {
         return NUMBER + rt().current as i32;
     }
     // SAFETY: asks the kernel.
-    unsafe { libc::syscall(libc::SYS_gettid) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_gettid) as i32 }
 }
 
 /// What a library that is loaded leaves in the linker is not undone by restoring memory.

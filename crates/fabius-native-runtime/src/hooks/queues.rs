@@ -93,7 +93,7 @@ fn room(wanted: *const Attributes) -> Result<(usize, usize), i32> {
         Some([_, room, size, ..]) => (*room, *size),
     };
     // SAFETY: asks the kernel who runs the process.
-    let most = if unsafe { libc::syscall(libc::SYS_geteuid) } == 0 { MOST } else { (ROOM, SIZE) };
+    let most = if unsafe { crate::kernel::syscall(libc::SYS_geteuid) } == 0 { MOST } else { (ROOM, SIZE) };
     if !(1..=most.0).contains(&room) || !(1..=most.1).contains(&size) {
         return Err(libc::EINVAL);
     }

@@ -247,7 +247,7 @@ extern "C-unwind" fn sigsuspend_here(set: Set, pc: usize) -> i32 {
 extern "C-unwind" fn sigaltstack_here(new: *const libc::stack_t, old: *mut libc::stack_t, _: usize) -> i32 {
     // SAFETY: as the program calls it, straight to the kernel.
     let call = |new: *const libc::stack_t, old: *mut libc::stack_t| unsafe {
-        libc::syscall(libc::SYS_sigaltstack, new, old) as i32
+        crate::kernel::syscall(libc::SYS_sigaltstack, new, old) as i32
     };
     if !in_program() || new.is_null() && old.is_null() {
         return call(new, old);

@@ -45,34 +45,45 @@ extern "C-unwind" fn bind_here(file: i32, address: *const c_void, size: u32, pc:
     if in_program() && kind(file) == libc::SOCK_STREAM {
         let yes = 1i32;
         // SAFETY: what an earlier execution has left of a port in the kernel is not in the way of this one.
-        unsafe { libc::syscall(libc::SYS_setsockopt, file, libc::SOL_SOCKET, libc::SO_REUSEADDR, &raw const yes, 4) };
+        unsafe {
+            crate::kernel::syscall(libc::SYS_setsockopt, file, libc::SOL_SOCKET, libc::SO_REUSEADDR, &raw const yes, 4)
+        };
     }
     // SAFETY: as the program calls it.
-    acts("bind", file, pc, || unsafe { libc::syscall(libc::SYS_bind, file, address, size) })
+    acts("bind", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_bind, file, address, size) })
 }
 
 /// Which kind of socket it is.
 fn kind(file: i32) -> i32 {
     let (mut kind, mut size) = (0i32, 4u32);
     // SAFETY: asks the kernel about a socket; there is room for the answer.
-    unsafe { libc::syscall(libc::SYS_getsockopt, file, libc::SOL_SOCKET, libc::SO_TYPE, &raw mut kind, &raw mut size) };
+    unsafe {
+        crate::kernel::syscall(
+            libc::SYS_getsockopt,
+            file,
+            libc::SOL_SOCKET,
+            libc::SO_TYPE,
+            &raw mut kind,
+            &raw mut size,
+        )
+    };
     kind
 }
 
 extern "C-unwind" fn listen_here(file: i32, backlog: i32, pc: usize) -> i32 {
     // SAFETY: as the program calls it.
-    acts("listen", file, pc, || unsafe { libc::syscall(libc::SYS_listen, file, backlog) })
+    acts("listen", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_listen, file, backlog) })
 }
 
 /// The kernel connects to who listens in the same machine at once, before anybody accepts.
 extern "C-unwind" fn connect_here(file: i32, address: *const c_void, size: u32, pc: usize) -> i32 {
     // SAFETY: as the program calls it.
-    acts("connect", file, pc, || unsafe { libc::syscall(libc::SYS_connect, file, address, size) })
+    acts("connect", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_connect, file, address, size) })
 }
 
 extern "C-unwind" fn shutdown_here(file: i32, how: i32, pc: usize) -> i32 {
     // SAFETY: as the program calls it.
-    acts("shutdown", file, pc, || unsafe { libc::syscall(libc::SYS_shutdown, file, how) })
+    acts("shutdown", file, pc, || unsafe { crate::kernel::syscall(libc::SYS_shutdown, file, how) })
 }
 
 extern "C-unwind" fn accept_here(file: i32, address: *mut c_void, size: *mut u32, pc: usize) -> i32 {
@@ -93,7 +104,7 @@ fn accepts(name: &'static str, file: i32, address: *mut c_void, size: *mut u32, 
         rt().moved += 1;
     }
     // SAFETY: as the program calls it.
-    unsafe { libc::syscall(libc::SYS_accept4, file, address, size, flags) as i32 }
+    unsafe { crate::kernel::syscall(libc::SYS_accept4, file, address, size, flags) as i32 }
 }
 
 /// Receives by a system call, once there is something.
@@ -142,7 +153,7 @@ pub(super) extern "C-unwind" fn recv_here(file: i32, buffer: *mut c_void, size: 
     let null = std::ptr::null_mut::<c_void>();
     // SAFETY: as the program calls it, or the rest of it.
     fills("recv", file, size, flags, pc, |there, flags| unsafe {
-        libc::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, null, null)
+        crate::kernel::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, null, null)
     })
 }
 
@@ -156,7 +167,7 @@ extern "C-unwind" fn recvfrom_here(
 ) -> isize {
     // SAFETY: as the program calls it, or the rest of it.
     fills("recvfrom", file, size, flags, place(), |there, flags| unsafe {
-        libc::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, from, length)
+        crate::kernel::syscall(libc::SYS_recvfrom, file, buffer.byte_add(there), size - there, flags, from, length)
     })
 }
 
@@ -191,7 +202,7 @@ extern "C-unwind" fn recvmmsg_here(
 ) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
-        return unsafe { libc::syscall(libc::SYS_recvmmsg, file, messages, count, flags, limit) as i32 };
+        return unsafe { crate::kernel::syscall(libc::SYS_recvmmsg, file, messages, count, flags, limit) as i32 };
     }
     if !limit.is_null() {
         crate::threads::not_supported("recvmmsg with a limit");
@@ -206,14 +217,14 @@ extern "C-unwind" fn recvmmsg_here(
 extern "C-unwind" fn sendmmsg_here(file: i32, messages: *mut Message, count: u32, flags: i32, pc: usize) -> i32 {
     if !in_program() {
         // SAFETY: as the program calls it.
-        return unsafe { libc::syscall(libc::SYS_sendmmsg, file, messages, count, flags) as i32 };
+        return unsafe { crate::kernel::syscall(libc::SYS_sendmmsg, file, messages, count, flags) as i32 };
     }
     each(messages, count, |message, _| sendmsg_here(file, message, flags, pc))
 }
 
 extern "C-unwind" fn recvmsg_here(file: i32, message: *mut c_void, flags: i32, pc: usize) -> isize {
     // SAFETY: as the program calls it.
-    receives("recvmsg", file, flags, pc, || unsafe { libc::syscall(libc::SYS_recvmsg, file, message, flags) })
+    receives("recvmsg", file, flags, pc, || unsafe { crate::kernel::syscall(libc::SYS_recvmsg, file, message, flags) })
 }
 
 /// Sends by a system call that does not wait.
@@ -226,7 +237,7 @@ fn sends(name: &'static str, file: i32, size: usize, flags: i32, pc: usize, call
 extern "C-unwind" fn send_here(file: i32, buffer: usize, size: usize, flags: i32, pc: usize) -> isize {
     // SAFETY: as the program calls it, or the rest of it.
     sends("send", file, size, flags, pc, |sent, flags| unsafe {
-        libc::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, 0usize, 0usize)
+        crate::kernel::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, 0usize, 0usize)
     })
 }
 
@@ -240,12 +251,14 @@ extern "C-unwind" fn sendto_here(
 ) -> isize {
     // SAFETY: as the program calls it, or the rest of it.
     sends("sendto", file, size, flags, place(), |sent, flags| unsafe {
-        libc::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, to, length)
+        crate::kernel::syscall(libc::SYS_sendto, file, buffer + sent, size - sent, flags, to, length)
     })
 }
 
 /// A message is sent as far as there is room, as `sendmsg` may.
 extern "C-unwind" fn sendmsg_here(file: i32, message: *const c_void, flags: i32, pc: usize) -> isize {
     // SAFETY: as the program calls it.
-    sends("sendmsg", file, 0, flags, pc, |_, flags| unsafe { libc::syscall(libc::SYS_sendmsg, file, message, flags) })
+    sends("sendmsg", file, 0, flags, pc, |_, flags| unsafe {
+        crate::kernel::syscall(libc::SYS_sendmsg, file, message, flags)
+    })
 }

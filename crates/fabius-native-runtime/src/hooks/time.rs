@@ -128,7 +128,7 @@ extern "C-unwind" fn clock_gettime_here(clock: i32, time: *mut libc::timespec, _
     }
     if !in_program() {
         // SAFETY: the kernel's; the C library's own would be found by looking it up, which needs a clock early on.
-        return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as i32 };
+        return unsafe { crate::kernel::syscall(libc::SYS_clock_gettime, clock, time) as i32 };
     }
     write(time, now());
     0
@@ -189,7 +189,7 @@ fn random() -> u64 {
 extern "C-unwind" fn getrandom_here(buffer: *mut u8, size: usize, flags: u32, _: usize) -> isize {
     if !in_program() {
         // SAFETY: as the program calls it.
-        return unsafe { libc::syscall(libc::SYS_getrandom, buffer, size, flags) as isize };
+        return unsafe { crate::kernel::syscall(libc::SYS_getrandom, buffer, size, flags) as isize };
     }
     for at in 0..size {
         // SAFETY: the program wants so many bytes there.

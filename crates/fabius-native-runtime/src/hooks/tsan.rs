@@ -276,24 +276,3 @@ pub unsafe extern "C" fn __tsan_ignore_thread_begin() {}
 /// None is needed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tsan_ignore_thread_end() {}
-
-super::entries! {
-    __tsan_acquire: "rsi" => acquire;
-    __tsan_release: "rsi" => release;
-}
-
-/// The program says that it learns what was released.
-extern "C-unwind" fn acquire(address: usize, pc: usize) {
-    if in_program() {
-        point(Op::new("__tsan_acquire", pc).on(address));
-        rt().clocks.acquire(rt().current, address);
-    }
-}
-
-/// The program says that it releases what it knows.
-extern "C-unwind" fn release(address: usize, pc: usize) {
-    if in_program() {
-        point(Op::new("__tsan_release", pc).on(address));
-        rt().clocks.release(rt().current, address);
-    }
-}

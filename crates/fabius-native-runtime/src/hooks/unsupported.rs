@@ -34,7 +34,9 @@ macro_rules! refused {
 }
 
 refused! {
-    execve execv execvp execvpe execl execlp execle posix_spawn posix_spawnp vfork clone
+    execve execv execvp execvpe execl execlp execle fexecve execveat posix_spawn posix_spawnp pidfd_spawn pidfd_spawnp vfork
+    clone _Fork daemon forkpty aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 lio_listio lio_listio64 getaddrinfo_a
+    splice tee vmsplice mremap
     epoll_pwait2 __recvfrom_chk __ppoll_chk
     msgget msgsnd msgrcv mq_notify
     sigset sighold sigrelse sigignore sigpause __xpg_sigpause sigblock sigsetmask pthread_attr_setsigmask_np
