@@ -491,14 +491,16 @@ impl Maker {
                 }
             }
             38 if self.features.orders => format!("atomic_thread_fence({});", self.order(&ORDERS)),
+            // Who tries without an end waits for ever, which `fabius check` does not look for.
             39 if self.features.loops && !deep && free("n") => {
-                let waits = ["", " sched_yield()", " usleep(1)"][self.rng.usize(..3)];
-                let take = format!("while (pthread_mutex_trylock(&n) != 0){waits};");
-                return self.section(depth, held, "n", &take, "pthread_mutex_unlock(&n);");
+                let waits = ["", " sched_yield();", " usleep(1);"][self.rng.usize(..3)];
+                let tries = format!("if (pthread_mutex_trylock(&n) == 0) got = 1; else {{{waits} }}");
+                let take = format!("{{ int got = 0; for (int i = 0; i < 3 && !got; i++) {tries} if (got) {{");
+                return self.section(depth, held, "n", &take, "pthread_mutex_unlock(&n); } }");
             }
             40 if self.features.loops => {
                 let waits = ["", " sched_yield()"][self.rng.usize(..2)];
-                format!("while ({v} < {few}){waits};")
+                format!("for (int i = 0; i < 3 && {v} < {few}; i++){waits};")
             }
             41 if self.features.others && !deep && free("mtx") => {
                 return self.section(depth, held, "mtx", "mtx_lock(&mtx);", "mtx_unlock(&mtx);");
