@@ -223,6 +223,9 @@ fn pass(
         return Ok(None);
     }
     let mut program = program;
+    if program.processes.iter().any(|p| p.count.is_none()) {
+        crate::library::forget_handles(&mut program);
+    }
     if let Some(property) = options.property {
         crate::property::restrict(&mut program, property);
     }
@@ -289,8 +292,7 @@ impl<'a> Lower<'a, '_> {
         let results = signature.result.is_scalar().then_some(None);
         let at = Span::default();
         self.push(StmtKind::Call(results.into_iter().collect(), proc, values), at);
-        self.run_handlers(at)?;
-        self.look_for_leaks(Ending::MainReturns, span);
+        self.main_returns(span)?;
         // The process ends with `main`: threads that still run are stopped.
         if let Some(children) = self.global_names.get(CHILDREN).copied() {
             let left = binary(BinaryOp::Ne, read(self.global(children, span)), constant(0, INT, span));
@@ -315,6 +317,25 @@ impl<'a> Lower<'a, '_> {
             span,
         }));
         Ok(self.procs.len() - 1)
+    }
+
+    /// What is done at the end of `main`. Where any number of threads begin there, it does not return.
+    fn main_returns(&mut self, span: Span) -> Result<()> {
+        let at = Span::default();
+        if self.processes.is_empty() {
+            self.run_handlers(at)?;
+            self.look_for_leaks(Ending::MainReturns, span);
+            return Ok(());
+        }
+        let Some(returns) = self.ends_before_threads_begin(at) else { return Ok(()) };
+        let (block, ()) = self.block(|l| {
+            l.run_handlers(at)?;
+            l.look_for_leaks(Ending::MainReturns, span);
+            l.end(at);
+            Ok(())
+        })?;
+        self.push(StmtKind::If(Guard::Expr(returns), block, Vec::new()), at);
+        Ok(())
     }
 
     /// What runs before `main`, and how many results it has.

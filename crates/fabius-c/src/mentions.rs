@@ -29,18 +29,22 @@ pub(crate) fn in_body(items: &[Node<ast::BlockItem>], name: &str) -> usize {
     named.count
 }
 
-/// How often a statement has a name, whatever it stands for.
-pub(crate) fn in_statement(s: &Node<ast::Statement>, name: &str) -> usize {
-    struct All<'n>(&'n str, usize);
-    impl<'ast> Visit<'ast> for All<'_> {
-        fn visit_expression(&mut self, e: &'ast ast::Expression, span: &'ast Span) {
-            self.1 += usize::from(matches!(e, ast::Expression::Identifier(name) if name.node.name == self.0));
-            visit::visit_expression(self, e, span);
+/// How many `return` a body has in front of those that it ends with.
+pub(crate) fn returns_in(body: &Node<ast::Statement>) -> usize {
+    struct Returns(usize);
+    impl<'ast> Visit<'ast> for Returns {
+        fn visit_statement(&mut self, s: &'ast ast::Statement, span: &'ast Span) {
+            self.0 += usize::from(matches!(s, ast::Statement::Return(_)));
+            visit::visit_statement(self, s, span);
         }
     }
-    let mut all = All(name, 0);
-    all.visit_statement(&s.node, &s.span);
-    all.1
+    let is_return = |item: &&Node<ast::BlockItem>| matches!(&item.node, ast::BlockItem::Statement(s) if matches!(s.node, ast::Statement::Return(_)));
+    let mut returns = Returns(0);
+    returns.visit_statement(&body.node, &body.span);
+    match &body.node {
+        ast::Statement::Compound(items) => returns.0 - items.iter().rev().take_while(is_return).count(),
+        _ => returns.0,
+    }
 }
 
 /// How often an initial value names a variable.

@@ -6,6 +6,8 @@ use common::{Folder, HEAD, read_as};
 use fabius_c::{Creation, Options};
 use fabius_lang::program::Type;
 
+const STDIO: &str = "#include <stdio.h>";
+
 /// How many processes of any number a program has; none if it is not taken so.
 fn of_any_number(declarations: &str, main: &str) -> Option<usize> {
     let text = format!(
@@ -39,6 +41,27 @@ fn threads_that_a_loop_starts_are_any_number() {
         ("", "pthread_t t; while (1) { pthread_create(&t, 0, run, 0); pthread_detach(t); sleep(1); }".into(), 1),
         ("", "pthread_t t; while (1) { if (pthread_create(&t, 0, run, 0) != 0) return 1; }".into(), 1),
         ("", "pthread_t t; while (__VERIFIER_nondet_int()) (void)pthread_create(&t, 0, run, 0); return 0;".into(), 1),
+        // What is done where a thread is not created.
+        (STDIO, "pthread_t t; while (1) { int r = pthread_create(&t, 0, run, 0); if (r) { perror(\"no\"); exit(r); } }".into(), 1),
+        ("", "pthread_t t; int r; while (1) { r = pthread_create(&t, 0, run, 0); assert(r == 0); pthread_detach(t); }".into(), 1),
+        ("", "pthread_t t; int r; while (1) if ((r = pthread_create(&t, 0, run, 0)) != 0) return 1;".into(), 1),
+        (STDIO, "pthread_t t; for (;;) { if (!pthread_create(&t, 0, run, 0)) { printf(\"one\"); } else { n = 2; } }".into(), 1),
+        ("", "pthread_t t; while (pthread_create(&t, 0, run, 0) == 0); return 0;".into(), 1),
+        // First elements, and jumps back.
+        ("", "pthread_t t[2]; while (1) pthread_create(&t[0], 0, run, 0);".into(), 1),
+        ("", "while (1) { pthread_t t[1]; pthread_create(&t[0], 0, run, 0); pthread_detach(t[0]); }".into(), 1),
+        ("", "pthread_t t; n = 4; more: pthread_create(&t, 0, run, 0); goto more;".into(), 1),
+        ("", "pthread_t t; more:; pthread_create(&t, 0, run, 0); if (__VERIFIER_nondet_int()) goto more; return 0;".into(), 1),
+        // Functions that start threads.
+        ("static void start(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_detach(t); }", "while (1) start();".into(), 1),
+        (
+            "static void start(pthread_t *t, void *(*f)(void *), void *p) { int r = pthread_create(t, 0, f, p); if (r != 0) exit(1); }
+             static void both(pthread_t *t) { start(t, run, 0); start(t, other, &n); }",
+            "pthread_t t; while (1) both(&t);".into(),
+            2,
+        ),
+        ("typedef void *body(void *); static int start(body f) { pthread_t t; pthread_create(&t, 0, f, 0); return 0; }", "while (1) start(run);".into(), 1),
+        ("", "pthread_attr_t a; pthread_t t; pthread_attr_init(&a); while (1) pthread_create(&t, &a, run, 0);".into(), 1),
     ] {
         assert_eq!(of_any_number(declarations, &main), Some(many), "{declarations} {main}");
     }
@@ -68,6 +91,32 @@ fn threads_that_somebody_may_wait_for_are_not() {
         ("", "pthread_t t; while (1) { pthread_create(&t, 0, run, 0); n = 2; }"),
         ("", "pthread_t t; while (1) { if (pthread_create(&t, 0, run, 0) == 0) return 1; }"),
         ("", "pthread_t t; while (n < 3) pthread_create(&t, 0, run, 0);"),
+        ("", "pthread_t t; while (1) { int r = pthread_create(&t, 0, run, 0); if (r == 0) return 1; }"),
+        ("", "pthread_t t; int r = 0; while (1) { if (r == 0) pthread_create(&t, 0, run, 0); r = 1; }"),
+        ("", "pthread_t t; int r = 1; while (1) { if (r) break; r = pthread_create(&t, 0, run, 0); }"),
+        ("int r; void *by(void *p) { n = r; return 0; }", "pthread_t t; while (1) r = pthread_create(&t, 0, by, 0);"),
+        ("", "pthread_t *t; while (1) pthread_create(&t[0], 0, run, 0);"),
+        ("", "pthread_t t[2]; while (1) pthread_create(&t[1], 0, run, 0);"),
+        ("", "pthread_t t[2]; while (1) { pthread_create(&t[0], 0, run, 0); pthread_join(t[0], 0); }"),
+        ("", "pthread_t t; more: pthread_create(&t, 0, run, 0); if (n) goto more;"),
+        (
+            "static void start(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0); }",
+            "while (1) start();",
+        ),
+        ("static void start(void) { pthread_t t; n = 5; pthread_create(&t, 0, run, 0); }", "while (1) start();"),
+        // The argument is not the `n` of the file, and a number that does not fit is not what is passed on.
+        (
+            "static void start(void) { static int n; pthread_t t; pthread_create(&t, 0, run, &n); }",
+            "while (1) start();",
+        ),
+        (
+            "static void start(char c) { pthread_t t; pthread_create(&t, 0, run, (void *)(long)c); }",
+            "while (1) start(300);",
+        ),
+        (
+            "static void start(void *p) { pthread_t t; pthread_create(&t, 0, run, (void *)(long)(char)(long)p); }",
+            "while (1) start((void *)300);",
+        ),
     ] {
         let main = main.replace("run, p)", "run, 0)");
         assert_eq!(of_any_number(declarations, &main), None, "{declarations} {main}");

@@ -17,7 +17,7 @@ fn any_number_of_threads_of_c_take_locks() {
                  void w(void) {{ pthread_mutex_lock(&m); EARLY {inside} LATE }}\n\
                  int main(void) {{ fabius_spawn_any(w); return 0; }}\n"
             ),
-            &[("", 0, "no bug"), ("WRONG", 1, "inside == 1")][..],
+            &[("", 0, "`--incremental`"), ("WRONG", 1, "inside == 1")][..],
         ),
         (
             "trylock",
@@ -148,4 +148,31 @@ fn a_loop_without_an_end_starts_any_number_of_threads() {
     let joined = text.replace("pthread_create(&t, 0, w, 0);", "{ pthread_create(&t, 0, w, 0); pthread_join(t, 0); }");
     std::fs::write(file, joined).expect("it can be written");
     expect(&fabius(&asked), 2, &["no process of this program is of any number"]);
+}
+
+/// Where `main` may return before it starts any number of threads, the process is over there; where it starts them for ever, it does
+/// not come to its end.
+#[test]
+fn main_that_returns_before_starts_no_threads() {
+    let head = "#include <pthread.h>\n#include <stdlib.h>\nextern int __VERIFIER_nondet_int(void);\nextern void reach_error(void);\n\
+                int x = 1; void *w(void *p) { if (x != 1) reach_error(); return 0; }\n";
+    for (name, main, property, said) in [
+        ("early", "if (__VERIFIER_nondet_int()) { x = 2; return 0; }", "unreach-call", "true"),
+        ("late", "if (__VERIFIER_nondet_int()) { x = 2; }", "unreach-call", "false(unreach-call)"),
+        (
+            "lost",
+            "int *p = malloc(sizeof *p); *p = 1; if (__VERIFIER_nondet_int()) return 0;",
+            "valid-memsafety",
+            "false(valid-memtrack)",
+        ),
+        ("kept", "int *p = malloc(sizeof *p); *p = 1;", "valid-memsafety", "unknown"),
+    ] {
+        let text = format!("{head}int main(void) {{ {main} pthread_t t; while (1) pthread_create(&t, 0, w, 0); }}\n");
+        let file = folder("returns_before").join(format!("{name}.c"));
+        std::fs::write(&file, text).expect("it can be written");
+        let path = file.display().to_string();
+        let run = fabius(&["verify", &path, "--threads", "any", "--incremental", "--property", property, "--svcomp"]);
+        let out = String::from_utf8_lossy(&run.stdout);
+        assert_eq!(out.lines().last(), Some(said), "{name}: {out}");
+    }
 }

@@ -85,11 +85,11 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn keep_if_needed(&mut self, e: Expr, lv: &Lvalue) -> Expr {
         match &lv.at {
             At::Direct(d) if matches!(self.objects[d.object].parts, crate::memory::Parts::Locals(_)) => {
-                // A local is read again, as it is only written here.
+                // A local is read again, as it is only written here; a temporary is written nowhere else.
                 let reads_it = |p: &fabius_lang::program::Place| matches!(p.base, Base::Local(_));
                 let mut any = false;
                 fabius_lang::walk::each(&e, &mut |x| any |= matches!(&x.kind, ExprKind::Read(p) if reads_it(p)));
-                if any { self.keep(e) } else { e }
+                if any { self.keep_unless_temporary(&e) } else { e }
             }
             _ => self.simple(e),
         }

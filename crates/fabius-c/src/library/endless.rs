@@ -12,46 +12,25 @@
 //! 2. A loop may also ask `__VERIFIER_nondet_..()` whether to go on: `main` may then return, which stops all threads, so that
 //!    an execution of this program is the beginning of one of that without an end.
 
-use super::{strip_casts, tasks::Many};
+use super::assign;
+use super::started::{self, Created, Ending, Handle, Over, Started};
+use super::tasks::Many;
+use crate::core::*;
 use crate::expressions::Ex;
 use crate::lower::{Creation, Entity, Item, Lower};
 use crate::memory::Parts;
 use crate::mentions;
+use crate::property::Property;
 use crate::refusal::{Result, unsupported};
 use crate::types::CType;
 use fabius_lang::program::*;
 use fabius_lang::walk::{each, expressions, of_place, statements, written};
 use fabius_trace::Span;
-use lang_c::ast::{
-    BinaryOperator, BlockItem, Constant, Declaration, DeclarationSpecifier, Declarator, DeclaratorKind, Expression,
-    ForInitializer, InitDeclarator, Statement, TypeSpecifier, UnaryOperator,
-};
-use lang_c::span::Node;
+use lang_c::ast::Statement;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// A call of `pthread_create` whose handle is nowhere else.
-struct Created<'a> {
-    handle: &'a str,
-    function: &'a Ex,
-    argument: &'a Ex,
-    span: lang_c::span::Span,
-}
-
-/// What a loop does.
-#[derive(Default)]
-struct Started<'a> {
-    created: Vec<Created<'a>>,
-    /// Handles that are declared in it.
-    own: Vec<&'a str>,
-    /// Handles that are given to `pthread_detach`, which does nothing here.
-    detached: Vec<&'a str>,
-}
-
-/// When a loop is over.
-#[derive(Clone, Copy, PartialEq)]
-enum Over {
-    Never,
-    AtAnyTime,
-}
+/// Whether `main` has come to where threads of any number begin.
+const BEGUN: &str = "$begun";
 
 impl<'a> Lower<'a, '_> {
     /// If these items, which `main` ends with, start threads and then more of them without an end, that is done. Whether it was.
@@ -59,24 +38,51 @@ impl<'a> Lower<'a, '_> {
         if self.body.function != "main" || !self.are_the_last(items) {
             return Ok(false);
         }
-        let once: Vec<Created<'a>> = items.iter().map_while(|item| created_by(statement(item)?)).collect();
-        let Some(last) = items.get(once.len()).and_then(statement) else { return Ok(false) };
-        let Some((over, again)) = self.endless(last) else { return Ok(false) };
-        let is_over = items[once.len() + 1..].iter().all(super::tasks::returns);
-        if over == Over::AtAnyTime && !is_over || !self.nobody_looks_at(&once, &again, last) {
+        let Some(ending) = self.endless(items) else { return Ok(false) };
+        let Ending { over, once, again } = ending;
+        // What is asked about the end of the process is not asked here, where it never comes.
+        if matches!(over, Over::AtAnyTime) && (self.asks_about_memory_at_the_end() || self.session.facts.handlers) {
+            return Ok(false);
+        }
+        if !self.nobody_looks_at(&once, &again) {
             return Ok(false);
         }
         self.starts_without_end = true;
         if self.options.creation == Creation::OneByOne {
             return Ok(false);
         }
-        let all = once.iter().map(|one| (one, Many::One)).chain(again.created.iter().map(|one| (one, Many::Any)));
-        for (Created { function, argument, span, .. }, many) in all {
+        let all = once.created.iter().map(|one| (one, Many::One));
+        for (Created { function, argument, span }, many) in all.chain(again.created.iter().map(|one| (one, Many::Any)))
+        {
             let span = self.span(*span);
             self.start_at_the_end(function, Some(argument), many, span)?;
         }
-        self.forget_handles();
         Ok(true)
+    }
+
+    /// Whether it is asked what becomes of memory at the end of the process, and there is some.
+    fn asks_about_memory_at_the_end(&self) -> bool {
+        let asks = match self.options.property {
+            Some(property) => matches!(property, Property::ValidMemsafety | Property::ValidMemcleanup),
+            None => self.options.leaks,
+        };
+        asks && self.objects.iter().any(|o| o.key.starts_with("heap "))
+    }
+
+    /// Whether `main` comes to its end before it has started threads: the process ends there, and is over.
+    pub(crate) fn ends_before_threads_begin(&mut self, span: Span) -> Option<Expr> {
+        let begun = self.global_names.get(BEGUN).copied()?;
+        Some(not(read(self.global(begun, span))))
+    }
+
+    /// Notes that threads begin, if `main` may return before.
+    pub(super) fn threads_begin(&mut self, span: Span) {
+        let main = self.functions["main"].definition.expect("it is being read");
+        if mentions::returns_in(&main.node.statement) > 0 {
+            let begun = self.hidden(BEGUN, Type::Bool, Value::Int(0), Class::Data, false);
+            let begun = self.global(begun, span);
+            self.body.out.push(assign(&begun, boolean(true, span), span));
+        }
     }
 
     /// Whether these are what the body of `main` ends with.
@@ -86,68 +92,58 @@ impl<'a> Lower<'a, '_> {
         matches!(body, Some(Statement::Compound(all)) if all.as_ptr_range().end == items.as_ptr_range().end)
     }
 
-    /// What a loop starts that does nothing else.
-    fn endless(&mut self, s: &'a Node<Statement>) -> Option<(Over, Started<'a>)> {
-        let (condition, body) = match &s.node {
-            Statement::While(w) => (Some(&*w.node.expression), &w.node.statement),
-            Statement::DoWhile(d) => (Some(&*d.node.expression), &d.node.statement),
-            Statement::For(f) => match (&f.node.initializer.node, &f.node.step) {
-                (ForInitializer::Empty, None) => (f.node.condition.as_deref(), &f.node.statement),
-                _ => return None,
-            },
-            _ => return None,
+    /// What these items start, if that is all that they do, without an end.
+    fn endless(&mut self, items: &'a [Item]) -> Option<Ending<'a>> {
+        let function = |name: &str| self.functions.get(name).and_then(|f| f.definition).map(|f| &f.node);
+        let is_of_the_file = |name: &str| {
+            matches!(self.entity(name), Some(Entity::Global(_) | Entity::Function(_) | Entity::Object(_)))
+                && !self.scopes[1..].iter().any(|scope| scope.names.contains_key(name))
         };
-        let over = match condition {
-            None => Over::Never,
-            Some(e) if is_any(e) => Over::AtAnyTime,
-            Some(e) if matches!(e.node, Expression::Constant(_)) && self.integer(e).is_ok_and(|n| n != 0) => {
-                Over::Never
-            }
-            Some(_) => return None,
-        };
-        let mut all = Started::default();
-        (creates_only(body, &mut all) && !all.created.is_empty()).then_some((over, all))
+        let program = started::Program { function: &function, is_of_the_file: &is_of_the_file };
+        let mut ending = started::ending(items, &program)?;
+        if let Over::Unless(e) = ending.over {
+            self.integer(e).ok().filter(|n| *n != 0)?;
+            ending.over = Over::Never;
+        }
+        Some(ending)
     }
 
-    /// Whether the variables that the handles are written to are named nowhere else.
-    fn nobody_looks_at(&self, once: &[Created<'a>], again: &Started<'a>, last: &Node<Statement>) -> bool {
+    /// Whether the variables that handles and results are written to are named nowhere else.
+    fn nobody_looks_at(&self, once: &Started<'a>, again: &Started<'a>) -> bool {
         let functions = || self.functions.values().filter_map(|f| f.definition);
         let first_values = || self.declared.iter().filter_map(|d| d.init);
         let main = self.functions["main"].definition.expect("it is being read");
         let Statement::Compound(body) = &main.node.statement.node else { return false };
-        let count = |all: &[Created<'a>], handle: &str| all.iter().filter(|one| one.handle == handle).count();
-        let in_loop = |handle: &str| {
-            let detached = again.detached.iter().filter(|other| **other == handle).count();
-            count(&again.created, handle) + detached
-        };
-        let is_own = |handle: &str| again.own.contains(&handle);
-        let others = once.iter().chain(again.created.iter().filter(|one| !is_own(one.handle)));
-        let handles = others.map(|one| one.handle).chain(again.detached.iter().copied().filter(|name| !is_own(name)));
-        let alone = |handle: &str| {
-            let known = count(once, handle) + if is_own(handle) { 0 } else { in_loop(handle) };
-            let all = match self.is_local(handle) {
-                true => mentions::in_body(body, handle),
+        let mut named: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for handle in once.handles.iter().chain(&again.handles) {
+            let Handle::Outer { name, is_array, at } = handle else { continue };
+            named.entry(name).or_default().insert(at.start);
+            if *is_array && !self.is_array(name) {
+                return false;
+            }
+        }
+        let alone = named.iter().all(|(name, places)| {
+            let all = match self.is_local(name) {
+                true => mentions::in_body(body, name),
                 false => {
-                    let named = functions().map(|f| mentions::in_function(&f.node, handle));
-                    named.chain(first_values().map(|value| mentions::in_value(&value.node, handle))).sum()
+                    let named = functions().map(|f| mentions::in_function(&f.node, name));
+                    named.chain(first_values().map(|value| mentions::in_value(&value.node, name))).sum()
                 }
             };
-            all == known
-        };
-        again.own.iter().all(|handle| mentions::in_statement(last, handle) == in_loop(handle))
-            && handles.into_iter().all(alone)
+            all == places.len()
+        });
+        alone && once.results.iter().chain(&again.results).all(|name| self.is_local(name))
     }
 
     fn is_local(&self, name: &str) -> bool {
         matches!(self.entity(name), Some(Entity::Object(id)) if matches!(self.objects[id].parts, Parts::Locals(_)))
     }
 
-    /// Handles that no statement has are those of no thread.
-    fn forget_handles(&mut self) {
-        for local in 0..self.body.locals.len() {
-            if holds_threads(&self.body.locals[local].ty) && !is_named(&self.body.out, local) {
-                self.body.locals[local].ty = Type::Bool;
-            }
+    fn is_array(&self, name: &str) -> bool {
+        match self.entity(name) {
+            Some(Entity::Object(id)) => matches!(self.objects[id].ty.plain(), CType::Array(..)),
+            Some(Entity::Global(n)) => matches!(self.declared[n].ty.plain(), CType::Array(..)),
+            _ => false,
         }
     }
 
@@ -160,129 +156,16 @@ impl<'a> Lower<'a, '_> {
     }
 }
 
-fn statement(item: &Item) -> Option<&Node<Statement>> {
-    match &item.node {
-        BlockItem::Statement(s) => Some(s),
-        _ => None,
-    }
-}
-
-/// Collects what a statement starts; whether it does nothing else, and has no choice but one of any value.
-fn creates_only<'a>(s: &'a Node<Statement>, all: &mut Started<'a>) -> bool {
-    match &s.node {
-        Statement::Compound(items) => items.iter().all(|item| match &item.node {
-            BlockItem::Statement(s) => creates_only(s, all),
-            BlockItem::Declaration(d) => declares_handles(&d.node, &mut all.own),
-            BlockItem::StaticAssert(_) => true,
-        }),
-        Statement::If(i) if is_any(&i.node.condition) => {
-            creates_only(&i.node.then_statement, all)
-                && i.node.else_statement.as_ref().is_none_or(|s| creates_only(s, all))
+/// Handles that nothing but constants are written to are those of no thread, where any number of threads begin.
+pub(crate) fn forget_handles(program: &mut Program) {
+    for proc in &mut program.procs {
+        let handles: Vec<LocalId> = (proc.params..proc.locals.len())
+            .filter(|local| holds_threads(&proc.locals[*local].ty) && !is_used(&proc.body, *local))
+            .collect();
+        if !handles.is_empty() {
+            forget(&mut proc.body, &handles);
+            handles.iter().for_each(|local| proc.locals[*local].ty = Type::Bool);
         }
-        // To create a thread does not fail.
-        Statement::If(i) if let Some(one) = failed(&i.node.condition) => {
-            all.created.push(one);
-            i.node.else_statement.as_ref().is_none_or(|s| creates_only(s, all))
-        }
-        Statement::Expression(None) => true,
-        Statement::Expression(Some(e)) if let Some(handle) = detached(e) => {
-            all.detached.push(handle);
-            true
-        }
-        Statement::Expression(Some(e)) if gives_way(e) => true,
-        _ => created_by(s).map(|one| all.created.push(one)).is_some(),
-    }
-}
-
-/// Whether a declaration is one of handles without a value; their names.
-fn declares_handles<'a>(d: &'a Declaration, own: &mut Vec<&'a str>) -> bool {
-    let is_handle = |s: &Node<DeclarationSpecifier>| {
-        matches!(&s.node, DeclarationSpecifier::TypeSpecifier(ty)
-            if matches!(&ty.node, TypeSpecifier::TypedefName(name) if name.node.name == "pthread_t"))
-    };
-    let name = |d: &'a Node<InitDeclarator>| match &d.node.declarator.node {
-        Declarator { kind, derived, .. } if derived.is_empty() && d.node.initializer.is_none() => match &kind.node {
-            DeclaratorKind::Identifier(name) => Some(name.node.name.as_str()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let names: Option<Vec<&str>> = d.declarators.iter().map(name).collect();
-    own.extend(names.iter().flatten());
-    d.specifiers.len() == 1 && d.specifiers.iter().all(is_handle) && names.is_some()
-}
-
-fn created_by(s: &Node<Statement>) -> Option<Created<'_>> {
-    let Statement::Expression(Some(e)) = &s.node else { return None };
-    created(strip_casts(e))
-}
-
-/// The thread of which a condition says that it was not created.
-fn failed(condition: &Ex) -> Option<Created<'_>> {
-    let is_zero = |e: &Ex| match &strip_casts(e).node {
-        Expression::Constant(c) => {
-            matches!(&c.node, Constant::Integer(n) if n.number.chars().all(|digit| digit == '0'))
-        }
-        _ => false,
-    };
-    match &condition.node {
-        Expression::BinaryOperator(b) if is_zero(&b.node.rhs) => match b.node.operator.node {
-            BinaryOperator::NotEquals | BinaryOperator::Less | BinaryOperator::Greater => created(&b.node.lhs),
-            _ => None,
-        },
-        _ => created(condition),
-    }
-}
-
-fn called(e: &Ex) -> Option<(&str, &[Ex])> {
-    let Expression::Call(c) = &strip_casts(e).node else { return None };
-    let Expression::Identifier(name) = &c.node.callee.node else { return None };
-    Some((&name.node.name, c.node.arguments.as_slice()))
-}
-
-fn detached(e: &Ex) -> Option<&str> {
-    match called(e)? {
-        ("pthread_detach", [Node { node: Expression::Identifier(handle), .. }]) => Some(&handle.node.name),
-        _ => None,
-    }
-}
-
-/// Whether an expression only lets others go on.
-fn gives_way(e: &Ex) -> bool {
-    match called(e) {
-        Some(("sched_yield", [])) => true,
-        Some(("sleep" | "usleep", [time])) => matches!(time.node, Expression::Constant(_)),
-        _ => false,
-    }
-}
-
-fn created(e: &Ex) -> Option<Created<'_>> {
-    let ("pthread_create", [handle, attributes, function, argument]) = called(e)? else { return None };
-    let Expression::UnaryOperator(u) = &handle.node else { return None };
-    match (&u.node.operator.node, &u.node.operand.node) {
-        (UnaryOperator::Address, Expression::Identifier(handle)) if is_plain(attributes) => {
-            Some(Created { handle: &handle.node.name, function, argument, span: e.span })
-        }
-        _ => None,
-    }
-}
-
-/// Whether to evaluate an expression does nothing: a constant, a variable, an address of one.
-fn is_plain(e: &Ex) -> bool {
-    match &strip_casts(e).node {
-        Expression::Constant(_) | Expression::Identifier(_) => true,
-        Expression::UnaryOperator(u) => u.node.operator.node == UnaryOperator::Address && is_plain(&u.node.operand),
-        _ => false,
-    }
-}
-
-/// Whether an expression may be anything: zero or not.
-fn is_any(e: &Ex) -> bool {
-    match &strip_casts(e).node {
-        Expression::Call(c) if c.node.arguments.is_empty() => {
-            matches!(&c.node.callee.node, Expression::Identifier(n) if n.node.name.starts_with("__VERIFIER_nondet_"))
-        }
-        _ => false,
     }
 }
 
@@ -294,15 +177,36 @@ fn holds_threads(ty: &Type) -> bool {
     }
 }
 
-/// Whether one of these statements has a variable.
-fn is_named(block: &Block, local: LocalId) -> bool {
+/// Whether a statement writes a constant to one of these.
+fn forgets(s: &Stmt, handles: &[LocalId]) -> bool {
+    match &s.kind {
+        StmtKind::Assign(place, e) => {
+            matches!(place.base, Base::Local(l) if handles.contains(&l)) && matches!(e.kind, ExprKind::Const(_))
+        }
+        _ => false,
+    }
+}
+
+fn forget(block: &mut Block, handles: &[LocalId]) {
+    block.retain(|s| !forgets(s, handles));
+    for s in block {
+        match &mut s.kind {
+            StmtKind::If(_, a, b) => [a, b].into_iter().for_each(|block| forget(block, handles)),
+            StmtKind::While(_, block) | StmtKind::Atomic(block) => forget(block, handles),
+            _ => {}
+        }
+    }
+}
+
+/// Whether one of these statements has a variable, but to write a constant to it.
+fn is_used(block: &Block, local: LocalId) -> bool {
     let is_it = |place: &Place| matches!(place.base, Base::Local(l) if l == local);
     let mut any = false;
     statements(block, &mut |s| {
         let mut look = |e: &Expr| any |= matches!(&e.kind, ExprKind::Read(place) if is_it(place));
         expressions(s).into_iter().for_each(|e| each(e, &mut look));
         written(s).into_iter().flat_map(of_place).for_each(|e| each(e, &mut look));
-        any |= written(s).is_some_and(is_it);
+        any |= written(s).is_some_and(is_it) && !forgets(s, &[local]);
         any |= match &s.kind {
             StmtKind::Call(results, ..) => results.contains(&Some(local)),
             StmtKind::Spawn(handle, ..) | StmtKind::Post(handle, ..) => *handle == Some(local),

@@ -12,12 +12,14 @@ mod named;
 mod orders;
 pub(crate) mod pthread;
 mod sort;
+mod started;
 mod strings;
 mod svcomp;
 mod tasks;
 mod varargs;
 
 pub use c11::is_declared_in as declares_c11_threads;
+pub(crate) use endless::forget_handles;
 pub(crate) use leaks::Ending;
 pub use memory::WRONG_FREES;
 pub use named::for_files as named_functions;

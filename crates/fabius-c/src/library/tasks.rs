@@ -78,6 +78,7 @@ impl<'a> Lower<'a, '_> {
         many: Many,
         span: Span,
     ) -> Result<()> {
+        self.threads_begin(span);
         let name = self.function_name(function, span)?;
         let signature = self.functions[&name].signature.clone();
         let values = match (signature.params.as_slice(), argument) {

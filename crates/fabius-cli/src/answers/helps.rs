@@ -1,6 +1,6 @@
-//! What a user can do where the answer is `unknown`.
+//! What a user can do where the answer is `unknown`, or no proof.
 
-use fabius_trace::Reason;
+use fabius_trace::{Bounds, Reason};
 
 /// What an answer says, and what helps there.
 const HELP: [(&str, &str); 6] = [
@@ -17,6 +17,15 @@ const HELP: [(&str, &str); 6] = [
     ),
     ("more than 4096 active calls", "let the recursion end sooner"),
 ];
+
+/// The largest number of new rounds that are asked about.
+const LAST: u32 = 63;
+
+/// What says more than that nothing was found within bounds.
+pub fn what_proves(bounds: &Bounds) -> Option<&'static str> {
+    let more = bounds.completed.is_some_and(|rounds| rounds < LAST);
+    (more && !bounds.any.is_empty()).then_some("`--incremental`, without `--rounds`, looks for a proof for all rounds")
+}
 
 /// What helps, a line for each way.
 pub fn what_helps(reason: &Reason, limits: &[String]) -> Vec<String> {

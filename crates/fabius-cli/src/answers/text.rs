@@ -1,7 +1,7 @@
 //! The answer of `fabius check` and `fabius verify`, for people.
 
 use super::checked::{Checked, Question};
-use super::helps::what_helps;
+use super::helps::{what_helps, what_proves};
 use super::lanes;
 use super::shown::shown;
 use crate::paint::{Ink, Style, printable};
@@ -53,10 +53,11 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(
-            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n",
+            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n{}",
             paint.ink(Ink::Strong, "no bug within bounds"),
             bounds.words(),
-            left_out(&bounds.limits)
+            left_out(&bounds.limits),
+            what_proves(bounds).map(|help| format!("  = help: {help}\n")).unwrap_or_default()
         ),
         Verdict::Unknown { reason, bounds } => {
             let why = printable(&reason.words());
