@@ -189,6 +189,7 @@ fn pass(
         havocked: Default::default(),
         orders: Default::default(),
         lives: Default::default(),
+        of_tasks: Default::default(),
         body: Body::default(),
         starts_without_end: false,
         errors: Vec::new(),

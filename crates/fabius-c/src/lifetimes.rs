@@ -14,6 +14,8 @@ use fabius_trace::Span;
 
 const ENDED: &str = "the variable's block, or its thread, has ended";
 
+const TOGETHER: &str = "a variable whose address is taken is that of two tasks of one thread at once";
+
 impl Lower<'_, '_> {
     /// Has the lifetime of a local be followed.
     pub fn follow_lifetime(&mut self, id: ObjectId) {
@@ -34,8 +36,20 @@ impl Lower<'_, '_> {
         }
     }
 
+    /// Has the lifetime of a local be followed whatever is asked: several tasks of one thread that have it are not told apart.
+    pub fn follow_tasks(&mut self, id: ObjectId) {
+        self.of_tasks.insert(id);
+        self.follow_anyway(id, 0);
+    }
+
     fn follow_from(&mut self, id: ObjectId, first: i64) {
-        if self.options.property != Some(Property::ValidMemsafety) || self.lives.contains_key(&id) {
+        if self.options.property == Some(Property::ValidMemsafety) {
+            self.follow_anyway(id, first);
+        }
+    }
+
+    fn follow_anyway(&mut self, id: ObjectId, first: i64) {
+        if self.lives.contains_key(&id) {
             return;
         }
         let dims: Vec<u32> = self.objects[id].pool.map(|p| p.slots).into_iter().collect();
@@ -66,6 +80,11 @@ impl Lower<'_, '_> {
     /// A local is declared here.
     pub fn begins(&mut self, id: ObjectId, span: Span) {
         if self.lives.contains_key(&id) {
+            if let (true, At::Direct(Direct { slot, .. })) = (self.of_tasks.contains(&id), self.whole(id, span).at) {
+                let place = self.lives(id, slot, span).expect("it is followed");
+                let free = binary(BinaryOp::Eq, read(place), constant(0, INT, span));
+                self.check(free, Check::Bound, TOGETHER, span);
+            }
             self.set_lives(id, 1, span);
             self.body.alive.push(id);
         }

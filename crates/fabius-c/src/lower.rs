@@ -19,7 +19,7 @@ use fabius_lang::program::*;
 use fabius_trace::Span;
 use lang_c::ast;
 use lang_c::span::{Node, Span as CSpan};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -307,6 +307,8 @@ pub(crate) struct Lower<'a, 's> {
     pub orders: Orders,
     /// What says of a local whether it lives, where that is followed.
     pub lives: BTreeMap<ObjectId, GlobalId>,
+    /// Locals of functions that tasks run which are posted.
+    pub of_tasks: BTreeSet<ObjectId>,
     /// What says how long an array is whose length is not constant, from the outermost.
     pub lengths: BTreeMap<ObjectId, Vec<Option<Base>>>,
     pub body: Body<'a>,
@@ -478,6 +480,11 @@ impl<'a> Lower<'a, '_> {
             at += 1;
         }
         false
+    }
+
+    /// Whether one of these functions is another one, or calls it, by others perhaps.
+    fn is_run_by(&self, these: &BTreeSet<String>, function: &str) -> bool {
+        these.iter().any(|f| f == function || self.comes_to(f, function))
     }
 
     /// Whether a thread runs a function once at most.
@@ -670,9 +677,15 @@ impl<'a> Lower<'a, '_> {
         birth: Birth,
         span: Span,
     ) -> Result<ObjectId> {
+        let definition = self.functions.get(function).and_then(|f| f.definition);
+        let span = definition.map_or(span, |f| self.span(f.node.declarator.span));
         if self.is_recursive(function) {
             return unsupported(span, format!("the address of `{name}` is taken in a recursive function"))
                 .map_err(|e: Refusal| e.help("allocate it with `malloc`, or make it global"));
+        }
+        if self.is_run_by(&self.session.facts.any_number, function) {
+            let words = format!("the address of `{name}` is taken in a function that any number of threads run");
+            return unsupported(span, words).map_err(|e: Refusal| e.help("have functions take and return its value"));
         }
         let threads = self.runs_in_threads(function).then(|| self.threads());
         let pool = threads.map(|slots| Pool {
@@ -684,7 +697,10 @@ impl<'a> Lower<'a, '_> {
             lengths: None,
         });
         let id = self.make_object(key, name, ty, pool, birth, span)?;
-        self.follow_lifetime(id);
+        match self.is_run_by(&self.session.facts.posted, function) {
+            true => self.follow_tasks(id),
+            false => self.follow_lifetime(id),
+        }
         self.follow_lengths(id);
         Ok(id)
     }

@@ -109,12 +109,18 @@ pub struct Facts {
     pub numbers: bool,
     /// Functions that threads run.
     pub roots: BTreeSet<String>,
+    /// Those that any number of threads run, which have no numbers.
+    pub any_number: BTreeSet<String>,
+    /// Those of tasks that are posted: several of one thread may be under way.
+    pub posted: BTreeSet<String>,
     /// How many threads there may be, as far as seen from the text.
     pub threads: u32,
     /// Labels that are jumped to from outside of their blocks, with their functions.
     pub entered: BTreeSet<(String, String)>,
     /// Whether thread-specific values have destructors.
     pub destructors: bool,
+    /// Whether threads are cancelled.
+    pub cancels: bool,
     /// Whether a mutex may be recursive, so that it counts how often it is held.
     pub recursive: bool,
     /// Whether functions are registered for the end of the process.
@@ -166,9 +172,12 @@ impl Facts {
         self.results |= other.results;
         self.numbers |= other.numbers;
         self.roots.extend(other.roots);
+        self.any_number.extend(other.any_number);
+        self.posted.extend(other.posted);
         self.threads += other.threads;
         self.entered.extend(other.entered);
         self.destructors |= other.destructors;
+        self.cancels |= other.cancels;
         self.recursive |= other.recursive;
         self.handlers |= other.handlers;
         self.offsets |= other.offsets;

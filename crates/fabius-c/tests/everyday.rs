@@ -724,3 +724,57 @@ fn functions_of_the_library_may_be_called_by_pointers() {
     assert_eq!(said("struct s { int free; } s; int exit = 1;", "s.free = 2; assert(s.free + exit == 3);"), "verified");
     assert_eq!(said(head, "assert(getpid() > 0);"), "verified");
 }
+
+#[test]
+fn a_thread_that_is_cancelled_ends_where_it_may() {
+    let unistd = "#include <unistd.h>\n#include <time.h>\npthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int n; pthread_t t; void *r;\n";
+    let start = "pthread_create(&t, 0, run, 0); pthread_cancel(t); pthread_join(t, &r);";
+    let said = |run: &str, main: &str| said(&format!("{unistd}{run}"), main);
+    // It goes on for ever, unless it is cancelled; in a function, too.
+    let asks = "void *run(void *p) { for (;;) pthread_testcancel(); }";
+    assert_eq!(said(asks, &format!("{start} assert(r == PTHREAD_CANCELED);")), "verified");
+    let waits = "static void wait(void) { sleep(1); n = 1; } void *run(void *p) { for (;;) wait(); }";
+    assert_eq!(said(waits, &format!("{start} assert(r == PTHREAD_CANCELED);")), "verified");
+    assert_eq!(said(waits, &format!("{start} assert(n == 1);")), "Assertion");
+    // It may have come to its end before.
+    let once = "void *run(void *p) { usleep(1); return 0; }";
+    assert_eq!(said(once, &format!("{start} assert(r == PTHREAD_CANCELED);")), "Assertion");
+    assert_eq!(said(once, &format!("{start} assert(!r || r == PTHREAD_CANCELED);")), "verified");
+    // What a thread holds that ends so is held for ever.
+    let holds =
+        "void *run(void *p) { pthread_mutex_lock(&m); pthread_testcancel(); pthread_mutex_unlock(&m); return 0; }";
+    assert_eq!(said(holds, &format!("{start} pthread_mutex_lock(&m);")), "Deadlock");
+    let held_off = "void *run(void *p) { int old; pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); pthread_mutex_lock(&m); \
+                    pthread_testcancel(); n = 1; pthread_mutex_unlock(&m); pthread_setcancelstate(old, 0); pthread_testcancel(); return 0; }";
+    assert_eq!(said(held_off, &format!("{start} pthread_mutex_lock(&m); assert(n == 1);")), "verified");
+    // Who is not cancelled goes on, and who waits is not followed.
+    assert_eq!(
+        said(
+            once,
+            "pthread_t u; pthread_create(&u, 0, run, 0); pthread_create(&t, 0, run, 0); pthread_cancel(u); pthread_join(t, &r); assert(!r);"
+        ),
+        "verified"
+    );
+    let joins = "pthread_t u; void *other(void *p) { return 0; } void *run(void *p) { pthread_create(&u, 0, other, 0); pthread_join(u, 0); return 0; }";
+    assert!(said(joins, start).contains("where threads are cancelled"));
+}
+
+/// Threads that are buffers have their own; tasks of one thread that have a variable at once are not told apart, and of threads of
+/// any number nothing says which is which.
+#[test]
+fn variables_of_tasks_are_their_own() {
+    let set = "#include <fabius.h>\nvoid set(int *p, int v) { *p = v; } void run(void *v) { int x; set(&x, (int)(long)v); AGAIN assert(x == (int)(long)v); }";
+    let said = |again: &str, main: &str| said(&format!("#define AGAIN {again}\n{set}"), main);
+    let buffers = "fabius_buffer(run, (void *)1); fabius_buffer(run, (void *)2);";
+    assert_eq!(said("", buffers), "verified");
+    assert_eq!(said("x++;", buffers), "Assertion");
+    let tasks = "fabius_post(run, (void *)1); fabius_post(run, (void *)2);";
+    assert_eq!(said("", tasks), "verified");
+    assert!(said("fabius_yield();", tasks).contains("two tasks of one thread at once"));
+    let any = "void any(void) { run((void *)1); }";
+    let refused = check_text(
+        &format!("{HEAD}#define AGAIN\n{set}\n{any}\nint main(void) {{ fabius_spawn_any(any); return 0; }}"),
+        "all",
+    );
+    assert!(matches!(&refused, Found::Other(words) if words.contains("any number of threads run")), "{refused:?}");
+}

@@ -52,6 +52,8 @@ struct Maker<'r> {
     earlier: u32,
     /// Whether it has numbers and texts.
     wide: bool,
+    /// Whether it has variables that stay, rows, and names of numbers.
+    stays: bool,
 }
 
 impl Maker<'_> {
@@ -231,8 +233,46 @@ impl Maker<'_> {
         }
     }
 
+    /// A statement about what stays from call to call, rows, compound literals, and names of numbers.
+    fn stay(&mut self, pad: &str) -> String {
+        let (a, b) = (self.operand(), self.operand());
+        let ty = self.pick(&TYPES);
+        match self.rng.u8(..10) {
+            0 => format!("{pad}{{ {ty} *c = ({ty}[3]){{ {a}, [2] = {b} }}; st = c[st & 1] + c[2]; }}"),
+            1 => format!(
+                "{pad}for (int r = 0; r < 2; r++) for (int c = 0; c < 3; c++) {{ if (sa[r][c] == {a}) continue; sa[r][c] += r * c; }}"
+            ),
+            2 => format!(
+                "{pad}{{ __typeof__(sa) copy; memcpy(copy, sa, sizeof sa); st = copy[1][p & 1] + sizeof copy; }}"
+            ),
+            3 => format!("{pad}rows = &sa[({a}) & 1];"),
+            4 => format!("{pad}en = st == ONE ? TWO : ({a}) ? ONE : en;"),
+            5 => format!("{pad}st = strlen(names[({a}) & 1]) + names[1][({b}) & 1] + !names[2];"),
+            6 => format!("{pad}st += ({ty})((*rows)[({a}) & 1] = {b}, (*rows)[2]);"),
+            7 => format!(
+                "{pad}switch (en) {{ case ONE: st ^= {a}; case TWO: wd++; break; case 5 ... 9: st--; default: wd = {b}; }}"
+            ),
+            8 => format!(
+                "{pad}{{ struct {{ {ty} k[2]; int of[2][2]; }} t = {{ .of[1] = {{ 3 }}, .k = {{ [1] = {a} }} }}, u = t; st += u.k[1] + u.of[1][0] + u.of[1][1]; }}"
+            ),
+            _ => format!("{pad}goto in_{0}; {{ wd = 0; in_{0}: wd += {a}; }}", self.fresh()),
+        }
+    }
+
+    /// A number that no other label has.
+    fn fresh(&mut self) -> u32 {
+        self.loops += 1;
+        self.loops
+    }
+
     fn statement(&mut self, out: &mut String, indent: usize) {
         let pad = "    ".repeat(indent);
+        if self.stays && self.rng.u8(..4) == 0 {
+            let text = self.stay(&pad);
+            out.push_str(&text);
+            out.push('\n');
+            return;
+        }
         let mut all = self.places.clone();
         all.retain(|(place, _)| !place.starts_with("sizeof"));
         let (place, _) = self.pick(&all);
@@ -531,6 +571,22 @@ impl Maker<'_> {
             self.text += "    double d0 = 1.25, d1 = q; float e0 = p, e1 = 0.1f; struct pair w = pairs[q & 1];\n    \
                           int sum = 0, k = 1, vi = p; long vl = q; unsigned short vs = p; struct parts vp = { 1, { 2, 3 }, 4 }; short row[4] = { 1, 2 }; char text[16] = \"abc1\";\n";
         }
+        self.stays = self.rng.bool();
+        if self.stays {
+            let (ty, other) = (self.pick(&TYPES), self.pick(&TYPES));
+            let c = self.constant();
+            let _ = writeln!(
+                self.text,
+                "    enum {{ ONE = -2, TWO, MORE = 7 }} en = TWO; typedef {other} word; word wd = {c}; static int st = 3;\n    \
+                 static {ty} sa[2][3] = {{ {{ 1, 2 }}, [1] = {{ [2] = 7 }} }}; {ty} (*rows)[3] = sa;\n    \
+                 static const char *const names[] = {{ \"x\", \"yz\", [3] = \"w\" }};"
+            );
+            for (place, ty) in
+                [("st", "int"), ("wd", other), ("sa[p & 1][q & 1]", ty), ("(*rows)[1]", ty), ("sa[1][2]", ty)]
+            {
+                self.places.push((place.into(), ty));
+            }
+        }
         let overlaid = self.rng.bool();
         if overlaid {
             self.overlaid();
@@ -557,6 +613,9 @@ impl Maker<'_> {
         let mut shown: Vec<String> = self.places.iter().map(|(p, _)| p.clone()).collect();
         if memory > 1 {
             shown.push("(d - a)".into());
+        }
+        if self.stays {
+            shown.push("en".into());
         }
         if self.wide {
             let more = [
@@ -592,8 +651,16 @@ const CALLS: [(i32, i64); 3] = [(0, 0), (5, -7), (-123_456_789, 1 << 40)];
 /// Functions, and how often their results agree.
 fn compare(seed: u64, functions: u32) {
     let mut rng = Rng::with_seed(seed);
-    let mut maker =
-        Maker { rng: &mut rng, text: String::new(), places: Vec::new(), loops: 0, depth: 0, earlier: 0, wide: false };
+    let mut maker = Maker {
+        rng: &mut rng,
+        text: String::new(),
+        places: Vec::new(),
+        loops: 0,
+        depth: 0,
+        earlier: 0,
+        wide: false,
+        stays: false,
+    };
     for n in 0..functions {
         maker.earlier = n.min(2);
         maker.function(n);

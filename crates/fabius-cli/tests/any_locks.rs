@@ -155,9 +155,12 @@ fn a_loop_without_an_end_starts_any_number_of_threads() {
 #[test]
 fn main_that_returns_before_starts_no_threads() {
     let head = "#include <pthread.h>\n#include <stdlib.h>\nextern int __VERIFIER_nondet_int(void);\nextern void reach_error(void);\n\
-                int x = 1; void *w(void *p) { if (x != 1) reach_error(); return 0; }\n";
+                int x = 1; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+                void *w(void *p) { pthread_mutex_lock(&m); if (x != 1) reach_error(); pthread_mutex_unlock(&m); return 0; }\n";
     for (name, main, property, said) in [
         ("early", "if (__VERIFIER_nondet_int()) { x = 2; return 0; }", "unreach-call", "true"),
+        // What is no part of the property goes wrong nowhere, which an invariant says.
+        ("locked", "pthread_mutex_lock(&m); x = 1; pthread_mutex_unlock(&m);", "unreach-call", "true"),
         ("late", "if (__VERIFIER_nondet_int()) { x = 2; }", "unreach-call", "false(unreach-call)"),
         (
             "lost",

@@ -3,6 +3,7 @@
 mod asked;
 mod atomic;
 mod c11;
+mod cancel;
 mod endless;
 mod handlers;
 mod leaks;
@@ -61,7 +62,7 @@ const NOTHING: &[&str] = &[
     "__atomic_signal_fence",
     "setlocale",
     "clock",
-    // Nobody is cancelled: `pthread_cancel` is not taken.
+    // Where nobody is cancelled.
     "pthread_testcancel",
     "pthread_attr_setschedpolicy",
     "pthread_attr_setschedparam",
@@ -110,6 +111,9 @@ impl<'a> Lower<'a, '_> {
             return Ok(None);
         }
         if let Some(v) = self.c11_call(name, args, span)? {
+            return Ok(Some(v));
+        }
+        if let Some(v) = self.cancel_call(name, args, span)? {
             return Ok(Some(v));
         }
         if NOTHING.contains(&name) {

@@ -303,7 +303,7 @@ impl<'a> Lower<'a, '_> {
         let v = self.value(given)?;
         let v = self.convert(v, &CType::Void.pointer(), span)?;
         let given = self.simple(v.parts[0].clone());
-        self.found.threads += if self.body.loops > 0 { self.options.limits.threads } else { 1 };
+        self.found.threads += self.at_once();
         let handle = self.temp(Type::Thread);
         let known = match &f.node {
             Expression::Identifier(n) if self.functions.get(&n.node.name).is_some_and(|f| f.definition.is_some()) => {
@@ -354,16 +354,33 @@ impl<'a> Lower<'a, '_> {
         self.global(id, span)
     }
 
+    /// How many threads a call starts, as far as seen from the text.
+    pub(super) fn at_once(&self) -> u32 {
+        if self.body.loops > 0 { self.options.limits.threads } else { 1 }
+    }
+
     fn spawn(&mut self, name: &str, given: Expr, handle: LocalId, span: Span) -> Result<()> {
         self.found.roots.insert(name.to_string());
-        let proc = self.thread_proc(name, span)?;
-        let numbers = self.session.facts.numbers;
         let takes = !self.functions[name].signature.params.is_empty();
-        let mut values: Vec<Expr> = takes.then_some(given).into_iter().collect();
-        if !numbers {
-            self.push(StmtKind::Spawn(Some(handle), proc, values), span);
-            return Ok(());
+        let given = takes.then_some(given);
+        if self.session.facts.numbers {
+            return self.spawn_numbered(name, given, Some(handle), span);
         }
+        let proc = self.thread_proc(name, span)?;
+        self.push(StmtKind::Spawn(Some(handle), proc, given.into_iter().collect()), span);
+        Ok(())
+    }
+
+    /// Starts a thread that has a number.
+    pub(super) fn spawn_numbered(
+        &mut self,
+        name: &str,
+        given: Option<Expr>,
+        handle: Option<LocalId>,
+        span: Span,
+    ) -> Result<()> {
+        let proc = self.thread_proc(name, span)?;
+        let mut values: Vec<Expr> = given.into_iter().collect();
         let made = self.hidden("$threads", INT, fabius_lang::program::Value::Int(0), Class::Sync, false);
         let made = self.global(made, span);
         let number = self.temp(INT);
@@ -377,9 +394,9 @@ impl<'a> Lower<'a, '_> {
             assign(&mine, next, span),
             assign(&made, read(mine.clone()), span),
             stmt(StmtKind::Assert(fits, Check::Bound, Some(words)), span),
-            stmt(StmtKind::Spawn(Some(handle), proc, values), span),
+            stmt(StmtKind::Spawn(handle, proc, values), span),
         ];
-        if self.session.facts.results {
+        if let (true, Some(handle)) = (self.session.facts.results, handle) {
             let place = self.of_threads("$handle", Type::Thread, read(mine), span);
             block.push(assign(&place, self.read_local(handle, span), span));
         }
@@ -388,7 +405,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// An element of an array by numbers of threads.
-    fn of_threads(&mut self, name: &str, ty: Type, number: Expr, span: Span) -> Place {
+    pub(super) fn of_threads(&mut self, name: &str, ty: Type, number: Expr, span: Span) -> Place {
         let len = self.threads();
         let (array, init) = crate::lower::array_of(ty.clone(), fabius_lang::program::Value::Int(0), &[len]);
         let id = self.hidden(name, array, init, Class::Sync, false);
@@ -516,6 +533,11 @@ impl<'a> Lower<'a, '_> {
             return unsupported(span, "the end of a thread inside of an atomic section is not taken");
         }
         let v = self.value(self.argument(args, 0, span)?)?;
+        self.exit_with(v, span)
+    }
+
+    /// The running thread ends with this value.
+    pub(super) fn exit_with(&mut self, v: Value, span: Span) -> Result<Value> {
         let function = self.body.function.clone();
         let is_called = self.session.calls.iter().any(|(caller, callee)| !caller.is_empty() && *callee == function);
         let result = self.body.result.clone().unwrap_or(CType::Void);
@@ -980,7 +1002,7 @@ fn is_address(e: &Ex) -> bool {
 }
 
 /// Whether an argument is a null pointer by its text.
-fn is_null(e: &Ex) -> bool {
+pub(super) fn is_null(e: &Ex) -> bool {
     match &strip_casts(e).node {
         Expression::Constant(c) => {
             matches!(&c.node, lang_c::ast::Constant::Integer(i) if i.number.chars().all(|c| c == '0'))

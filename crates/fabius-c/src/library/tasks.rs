@@ -32,6 +32,8 @@ impl<'a> Lower<'a, '_> {
                 return Ok(Some(Value::scalar(self.read_local(id, span), LONG)));
             }
             "fabius_post" => {
+                let name = self.function_name(self.argument(args, 0, span)?, span)?;
+                self.found.posted.insert(name);
                 let (proc, values) = self.task(args, 0, span)?;
                 self.push(StmtKind::Post(None, None, proc, values), span);
             }
@@ -43,13 +45,20 @@ impl<'a> Lower<'a, '_> {
                 };
                 let Some(level) = level else { return wrong(span, "the level is a constant from 0 to 15") };
                 self.levels = self.levels.max(level + 1);
+                let name = self.function_name(self.argument(args, 1, span)?, span)?;
+                self.found.posted.insert(name);
                 let (proc, values) = self.task(args, 1, span)?;
                 self.push(StmtKind::Post(None, Some(level), proc, values), span);
             }
             "fabius_buffer" => {
                 // A thread is a buffer of its own, and what it posts runs on it.
+                let name = self.function_name(self.argument(args, 0, span)?, span)?;
                 let (proc, values) = self.task(args, 0, span)?;
-                self.push(StmtKind::Spawn(None, proc, values), span);
+                match self.session.facts.numbers {
+                    true => self.spawn_numbered(&name, values.into_iter().next(), None, span)?,
+                    false => self.push(StmtKind::Spawn(None, proc, values), span),
+                }
+                self.found.threads += self.at_once();
             }
             "fabius_spawn_any" => {
                 if self.body.function != "main" {
@@ -81,17 +90,13 @@ impl<'a> Lower<'a, '_> {
         self.threads_begin(span);
         let name = self.function_name(function, span)?;
         let signature = self.functions[&name].signature.clone();
-        let values = match (signature.params.as_slice(), argument) {
-            ([], _) => Vec::new(),
-            ([ty], Some(argument)) if ty.is_scalar() && !ty.is_float() => {
-                vec![cast(self.given(argument, span)?, &ty.core())]
-            }
-            (_, None) => {
-                return wrong(span, format!("`{name}` takes a parameter, and any number of threads have none"));
-            }
-            _ => return wrong(span, format!("`{name}` does not take one pointer, as a thread's function does")),
+        let given = match argument {
+            Some(argument) if !signature.params.is_empty() => Some(self.given(argument, span)?),
+            _ => None,
         };
+        let values = self.passed(&name, given, span)?;
         self.found.roots.insert(name.clone());
+        self.found.any_number.insert(name.clone());
         let called = self.proc_of(&name);
         let results = signature.result.is_scalar().then_some(None);
         let call = stmt(StmtKind::Call(results.into_iter().collect(), called, values), span);
@@ -152,10 +157,16 @@ impl<'a> Lower<'a, '_> {
         if signature.result != CType::Void {
             return wrong(span, format!("`{name}` returns a value, and a task has none"));
         }
-        match signature.params.as_slice() {
-            [] => Ok((proc, Vec::new())),
-            [ty] if ty.is_scalar() && !ty.is_float() => Ok((proc, vec![cast(v.parts[0].clone(), &ty.core())])),
-            _ => wrong(span, format!("`{name}` does not take one pointer")),
+        Ok((proc, self.passed(&name, Some(v.parts[0].clone()), span)?))
+    }
+
+    /// What the function of a thread or a task is given of a pointer.
+    fn passed(&self, name: &str, pointer: Option<Expr>, span: Span) -> Result<Vec<Expr>> {
+        match (self.functions[name].signature.params.as_slice(), pointer) {
+            ([], _) => Ok(Vec::new()),
+            ([ty], Some(pointer)) if ty.is_scalar() && !ty.is_float() => Ok(vec![cast(pointer, &ty.core())]),
+            (_, None) => wrong(span, format!("`{name}` takes a parameter, and any number of threads have none")),
+            _ => wrong(span, format!("`{name}` does not take one pointer, as a thread's function does")),
         }
     }
 }
