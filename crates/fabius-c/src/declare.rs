@@ -567,6 +567,11 @@ impl<'a> Lower<'a, '_> {
 
     /// A static variable of which each thread has one in memory.
     pub fn make_for_threads(&mut self, key: &str, name: &str, ty: &CType, span: Span) -> Result<ObjectId> {
+        if !self.session.facts.any_number.is_empty() {
+            let words =
+                format!("the address of `{name}`, which each of any number of threads has one of, is not taken");
+            return unsupported(span, words);
+        }
         let pool =
             Pool { slots: self.threads(), stride: 0, elements: None, allocated: None, in_frame: None, lengths: None };
         let id = self.make_object(key, name, ty, Some(pool), Birth::Set, span)?;
