@@ -31,6 +31,7 @@ pub struct Ahead {
 enum Who {
     #[default]
     Alone,
+    First,
     Given,
     Drawn,
     Highest,
@@ -48,6 +49,7 @@ impl Ahead {
         (self.steps, self.switches) = (steps, 0);
         self.who = match plan {
             Plan::Alone => Who::Alone,
+            Plan::First => Who::First,
             Plan::Drawn(dice) => {
                 self.dice = Some(dice);
                 Who::Drawn
@@ -89,20 +91,20 @@ impl Ahead {
     #[inline]
     pub fn is_surely_next(&self, thread: usize, none_of: impl FnOnce(u64) -> bool) -> bool {
         match self.who {
-            Who::Given => {
-                let next = self.given.get(self.at);
-                next.is_some_and(|(task, times)| *times > 0 && *task as usize == thread)
-            }
             Who::Highest => self.highest == thread && none_of(self.rivals),
-            Who::Alone | Who::Drawn => false,
+            Who::Alone | Who::First | Who::Given | Who::Drawn => false,
         }
     }
 
-    /// Who was surely next makes a step.
+    /// Whether it is given that the thread makes one step more, as before. Then it must make it.
     #[inline]
-    pub fn takes_turn(&mut self) {
-        if self.is_given() {
-            self.given[self.at].1 -= 1;
+    pub fn gives_turn_to(&mut self, thread: usize) -> bool {
+        match self.given.get_mut(self.at) {
+            Some((task, times)) if *times > 0 && *task as usize == thread => {
+                *times -= 1;
+                true
+            }
+            _ => false,
         }
     }
 
@@ -128,6 +130,9 @@ impl Ahead {
             able.trailing_zeros()
         } else if self.who == Who::Alone {
             return None;
+        } else if self.who == Who::First {
+            self.trail.push(Made::Others(able & able.wrapping_sub(1)));
+            able.trailing_zeros()
         } else if quiet != 0 {
             quiet.trailing_zeros()
         } else if self.who == Who::Drawn {

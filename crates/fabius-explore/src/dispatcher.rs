@@ -113,7 +113,7 @@ impl Dispatcher {
     pub fn went_ahead(&mut self, ahead: &[Made], view: &impl View) {
         for made in ahead {
             match *made {
-                Made::Step { .. } => {}
+                Made::Step { .. } | Made::Others(_) => {}
                 Made::Born(task) => self.born(&[Born { task, buffer: task, level: 0 }], None, view),
                 Made::Finished(task) => self.remove(Pick { buffer: task, task }),
             }

@@ -2,7 +2,9 @@
 
 use crate::conflicts::{Does, History};
 use crate::dispatcher::{Last, Move};
+use crate::marks::Marks;
 use crate::node::{Context, Node, Script, Stop};
+use crate::others::Entry;
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::scheduler::Pick;
 use crate::search::Found;
@@ -65,6 +67,21 @@ impl Spare {
         self
     }
 
+    /// The next execution begins with this path, and the last one, if there was one, had that. What is known of the points that they
+    /// have in common is not found out again.
+    pub fn with_marks(mut self, path: &[Entry], last: &[Entry]) -> Spare {
+        self.0.get_or_insert_default().marks.begin(path, last);
+        self
+    }
+
+    /// It is found out again.
+    pub fn without_marks(mut self) -> Spare {
+        if let Some(kept) = &mut self.0 {
+            kept.marks.off();
+        }
+        self
+    }
+
     /// It will not.
     pub fn without_history(mut self) -> Spare {
         if let Some(kept) = &mut self.0 {
@@ -83,6 +100,10 @@ struct Kept {
     tasks: Option<HappensBefore>,
     log: StepLog,
     taken: Taken,
+    /// What was done in the last execution.
+    taken_last: Taken,
+    /// What is known of points of that, and of this one.
+    marks: Marks,
     pending_delays: u32,
     steps: u32,
     /// Numbers of creation of the unfinished tasks.
@@ -180,13 +201,20 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             && self.context.system.plans_ahead(&self.node.state)
     }
 
-    /// Who made the steps of the last move after the first, where a plan said that.
-    pub fn went_ahead(&self) -> impl Iterator<Item = TaskId> {
-        self.spare
-            .log
-            .ahead
-            .iter()
-            .filter_map(|made| if let Made::Step { task, .. } = made { Some(*task) } else { None })
+    /// What was done in the steps of the last move after the first, where a plan said by whom.
+    pub fn went_ahead(&self) -> &[Made] {
+        &self.spare.log.ahead
+    }
+
+    /// Whether such points are remembered.
+    pub fn has_marks(&self) -> bool {
+        self.spare.marks.is_on
+    }
+
+    /// Remembers what is known of this point, from which others will go on.
+    pub fn mark(&mut self) {
+        let Kept { marks, classes, numbers, born, steps, .. } = &mut *self.spare;
+        marks.add(*steps, classes, numbers, *born);
     }
 
     /// The happens-before relation so far as a number.
@@ -369,6 +397,7 @@ impl Kept {
             history.clear();
         }
         self.tasks = None;
+        std::mem::swap(&mut self.taken, &mut self.taken_last);
         self.taken.clear();
         self.pending_delays = 0;
         self.steps = 0;
@@ -379,11 +408,23 @@ impl Kept {
     /// Several steps were made, the first of which was announced. What happened in the last one is told otherwise: what is
     /// known of it.
     fn went_ahead(&mut self, first: Step) -> Step {
-        let Kept { log, classes, history, taken, numbers, .. } = self;
+        let Kept { log, classes, history, taken, numbers, marks, .. } = self;
         let Some((Made::Step { task, write, may_write, variable, other }, before)) = log.ahead.split_last() else {
             return first;
         };
+        let is_step = |made: &&Made| matches!(made, Made::Step { .. });
+        let begins = marks.is_on && self.steps == 0 && taken.steps() == 0 && history.is_none();
+        let repeated = if begins { 1 + before.iter().filter(is_step).count() as u32 } else { 0 };
+        let is_wanted = begins && marks.is_wanted(repeated);
+        if is_wanted && marks.put_back(repeated, classes, numbers, &mut self.born) {
+            taken.begin_like(&self.taken_last, repeated as usize);
+            self.steps = repeated;
+            let number = numbers[index(*task)];
+            let (write, may_write, variable, other) = (*write, *may_write, *variable, *other);
+            return Step { task: *task, number, write, may_write, variable, other };
+        }
         let (mut runs, mut children, steps) = (first.task, 0, taken.steps());
+        let mut others_go_on = false;
         classes.made(first.task, first.variable, first.write, first.other);
         if let Some(history) = history {
             history.step(first.task, first.does(), classes.last_step_of(first.task));
@@ -391,7 +432,11 @@ impl Kept {
         taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
         for made in before {
             match *made {
+                Made::Others(_) => others_go_on = true,
                 Made::Step { task, write, may_write, variable, other } => {
+                    if std::mem::take(&mut others_go_on) {
+                        marks.add(self.steps + taken.steps() - steps, classes, numbers, self.born);
+                    }
                     classes.made(task, variable, write, other);
                     if let Some(history) = history {
                         let number = numbers[index(task)];
@@ -418,6 +463,9 @@ impl Kept {
             }
         }
         self.steps += taken.steps() - steps;
+        if is_wanted || others_go_on {
+            marks.add(self.steps, classes, numbers, self.born);
+        }
         let number = numbers[index(*task)];
         Step { task: *task, number, write: *write, may_write: *may_write, variable: *variable, other: *other }
     }

@@ -13,6 +13,7 @@ mod intern;
 mod joined;
 pub mod links;
 pub mod liveness;
+mod marks;
 mod node;
 pub mod optimal;
 mod order;

@@ -98,6 +98,11 @@ impl Findings {
         self.keep(Item::new(path, cost, comes_to), bound);
     }
 
+    /// How many were left.
+    pub fn left(&self) -> usize {
+        self.work.len() + self.next.len()
+    }
+
     /// What has to be tried, now or later.
     pub fn sort(&mut self, items: Vec<Item>, bound: u32) {
         items.into_iter().for_each(|item| self.keep(item, bound));

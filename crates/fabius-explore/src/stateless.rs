@@ -19,10 +19,10 @@ use crate::node::{Context, Stop};
 use crate::persistent::{Left, Persistent};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached, Signatures};
-use crate::repeat::repeat_ahead;
+use crate::repeat::{End, repeat_ahead};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
-use crate::system::{Plan, System, TaskId};
+use crate::system::{Made, Plan, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::sync::atomic::Ordering;
@@ -413,6 +413,10 @@ impl<S: System + Sync> Search<'_, S> {
         let price = self.context.price_of_deviation();
         let spare = std::mem::take(&mut out.spare);
         let spare = if self.leaving().is_some() { spare.with_history() } else { spare.without_history() };
+        let spare = match self.marks() && start.is_empty() {
+            true => spare.with_marks(&item.path, &out.here),
+            false => spare.without_marks(),
+        };
         let mut script = std::mem::take(&mut out.script);
         script.set(start.iter().map(|(c, _)| *c));
         script.allow(self.context.options.memory);
@@ -522,10 +526,25 @@ impl<S: System + Sync> Search<'_, S> {
         let (mut at, mut time) = (start, 0);
         let mut last = None;
         while at < item.path.len() {
-            match repeat_ahead(item, (at, time), run, out) {
-                Some(Ok(reached)) => (at, time) = reached,
-                Some(Err(_)) => return Repeated::Differs,
-                None => {}
+            let end = if run.history().is_some() { End::Left } else { End::Made };
+            if let Some(repeats) = repeat_ahead(item, (at, time), run, out, end) {
+                (at, time) = (repeats.at, repeats.time);
+                let is_new = at == item.path.len();
+                // What is usual is not said in the path.
+                if !is_new && (repeats.result.is_err() || !run.script.telling().is_empty()) {
+                    return Repeated::Differs;
+                }
+                if is_new {
+                    last = item.path.last().map(|(task, _)| Move::Run(Pick { buffer: *task, task: *task }));
+                    out.transitions += 1;
+                    let deviation = self.context.price_of_deviation();
+                    out.others(&run.script, 0, Priced { cost: item.cost, deviation, bound });
+                    out.taken(&run.script);
+                    if let Err(stop) = repeats.result {
+                        return Repeated::Stopped(stop);
+                    }
+                    break;
+                }
             }
             let (decision, times) = item.path[at];
             let choices = choices_at(&item.path, at + 1);
@@ -641,6 +660,7 @@ impl<S: System + Sync> Search<'_, S> {
                     history.is_new = true;
                 }
             }
+            let before = out.left();
             for (number, mv) in moves.iter().enumerate().filter(|_| leaving.is_none()) {
                 let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
@@ -653,15 +673,28 @@ impl<S: System + Sync> Search<'_, S> {
                 }
             }
             let (number, mv, cost) = chosen?;
+            if out.left() > before {
+                run.mark();
+            }
             run.script.set(std::iter::empty());
             let before = run.steps();
-            let result = match self.alone(moves, run) {
-                0 => run.go_at(mv, cost),
-                more => run.go_ahead(mv, cost, more, Plan::Alone).map(|_| ()),
+            let result = match self.ahead(moves, run) {
+                None => run.go_at(mv, cost),
+                Some((plan, more)) => run.go_ahead(mv, cost, more, plan).map(|_| ()),
             };
             out.transitions += u64::from(run.steps() - before);
             out.went(decision(number, &mv), 1);
-            run.went_ahead().for_each(|task| out.went(task, 1));
+            for made in run.went_ahead() {
+                match *made {
+                    Made::Step { task, .. } => out.went(task, 1),
+                    // It costs nothing.
+                    Made::Others(others) => {
+                        let others = (0..u64::BITS).filter(|task| others >> task & 1 == 1);
+                        others.for_each(|task| out.leave(task, run.cost, None, bound));
+                    }
+                    Made::Born(_) | Made::Finished(_) => {}
+                }
+            }
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
@@ -683,12 +716,20 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// Where one task alone can go on and every execution is looked at: how many more steps may be made as long as that is so.
-    fn alone(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> u32 {
-        if self.reached.is_some() || moves.len() > 1 || !run.plans_ahead() {
-            return 0;
+    /// Whether it is worth it to remember points from which others go on.
+    fn marks(&self) -> bool {
+        self.reached.is_none() && self.persistent.is_none()
+    }
+
+    /// Where every execution is looked at: by whom more steps may be made without asking, and how many. Without a bound the first task
+    /// that can go on does, and otherwise one that can go on alone.
+    fn ahead(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> Option<(Plan<'static>, u32)> {
+        let is_free = self.context.options.bound == Bound::None;
+        if self.reached.is_some() || self.persistent.is_some() || !is_free && moves.len() > 1 || !run.plans_ahead() {
+            return None;
         }
-        (self.context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256)
+        let more = (self.context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
+        Some((if is_free { Plan::First } else { Plan::Alone }, more)).filter(|_| more > 0)
     }
 
     /// Nobody can go on.

@@ -66,6 +66,8 @@ pub type Dice = fastrand::Rng;
 pub enum Plan<'a> {
     /// Whoever can go on, as long as that is one alone.
     Alone,
+    /// The first of those that can go on, whoever else can: that is said.
+    First,
     /// These, each so often.
     Given(&'a [(TaskId, u32)]),
     /// Of those that can go on one that is drawn with the dice, all alike; where one alone can go on, nothing is drawn. One
@@ -92,6 +94,8 @@ pub enum Made {
         /// Another one, which it writes, or [`Made::NOTHING`].
         other: u64,
     },
+    /// Others could have made the next step: which, as bits.
+    Others(u64),
     /// A task was born in the step before.
     Born(TaskId),
     /// A task has finished in the step before: who made it, or was born in it.

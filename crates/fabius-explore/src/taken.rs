@@ -21,6 +21,12 @@ impl Taken {
         self.delays.clear();
     }
 
+    /// The first steps of another execution, in which no choices were made, and which come after no delays.
+    pub(crate) fn begin_like(&mut self, other: &Taken, steps: usize) {
+        self.clear();
+        self.tasks.extend_from_slice(&other.tasks[..steps]);
+    }
+
     /// A step.
     #[inline]
     pub(crate) fn step(&mut self, task: u32, choices: impl Iterator<Item = u32>, delays: u32) {

@@ -159,7 +159,7 @@ impl System for Test<'_> {
     }
 
     fn plan_ahead(&self, state: &mut Execution, steps: u32, plan: Plan<'_>) {
-        state.get_mut().ahead.plan(steps, plan);
+        state.get_mut().plans(steps, plan);
     }
 
     #[inline]

@@ -18,7 +18,7 @@ use hashbrown::HashMap;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
 
 /// The class of an execution so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Classes {
     conflict: Conflict,
     /// The last step of each thread.
@@ -38,6 +38,26 @@ struct Variable {
     reads: u128,
 }
 
+impl Clone for Classes {
+    fn clone(&self) -> Classes {
+        let mut new = Classes::default();
+        new.clone_from(self);
+        new
+    }
+
+    /// Without a new allocation.
+    fn clone_from(&mut self, from: &Classes) {
+        (self.conflict, self.sum, self.roots) = (from.conflict, from.sum, from.roots);
+        self.threads.clear();
+        self.threads.extend_from_slice(&from.threads);
+        self.small.clear();
+        self.small.extend_from_slice(&from.small);
+        if !(self.large.is_empty() && from.large.is_empty()) {
+            self.large.clone_from(&from.large);
+        }
+    }
+}
+
 const CHILD: u64 = 1 << 60;
 const CHOICE: u64 = 1 << 61;
 
@@ -54,6 +74,11 @@ impl Classes {
         self.large.clear();
         self.sum = 0;
         self.roots = 0;
+    }
+
+    /// How much there is to remember.
+    pub(crate) fn size(&self) -> usize {
+        self.threads.len() + self.small.len() + self.large.len()
     }
 
     /// The class.

@@ -3,7 +3,7 @@
 use super::op::Ready;
 use super::{Op, RECENT, Refine, Rt};
 use fabius_explore::ahead::bit;
-use fabius_explore::system::{Made, TaskId};
+use fabius_explore::system::{Made, Plan, TaskId};
 
 /// The first threads that have announced an operation, as bits.
 pub(super) struct Waiting {
@@ -11,6 +11,8 @@ pub(super) struct Waiting {
     unconditional: u64,
     /// Those whose operation does.
     conditional: u64,
+    /// Those of the latter who wait for the end of a thread.
+    joining: u64,
     /// Those whose operation touches nothing that others see.
     quiet: u64,
     /// What the operation of each thread waits for.
@@ -19,14 +21,14 @@ pub(super) struct Waiting {
 
 impl Default for Waiting {
     fn default() -> Waiting {
-        Waiting { unconditional: 0, conditional: 0, quiet: 0, conditions: [None; u64::BITS as usize] }
+        Waiting { unconditional: 0, conditional: 0, joining: 0, quiet: 0, conditions: [None; u64::BITS as usize] }
     }
 }
 
 impl Waiting {
     /// Nobody waits.
     pub fn clear(&mut self) {
-        (self.unconditional, self.conditional, self.quiet) = (0, 0, 0);
+        (self.unconditional, self.conditional, self.joining, self.quiet) = (0, 0, 0, 0);
     }
 
     /// The thread waits in front of an operation.
@@ -36,6 +38,7 @@ impl Waiting {
             self.unconditional |= bit(thread);
         } else {
             self.conditional |= bit(thread);
+            self.joining |= if op.joins.is_some() { bit(thread) } else { 0 };
             self.conditions[thread % u64::BITS as usize] = op.ready;
         }
         self.quiet |= if op.variable == Op::NOTHING { bit(thread) } else { 0 };
@@ -47,6 +50,7 @@ impl Waiting {
         let others = !bit(thread);
         self.unconditional &= others;
         self.conditional &= others;
+        self.joining &= others;
         self.quiet &= others;
     }
 
@@ -69,12 +73,34 @@ impl Rt {
         !self.settings.refine.contains(Refine::YIELDS) && !self.settings.record && self.orders.is_none()
     }
 
+    /// So many steps more may be made without asking, by whom the plan says.
+    pub fn plans(&mut self, steps: u32, plan: Plan<'_>) {
+        let is_plain = !(self.dirty | self.has_deadlines | self.abandoned);
+        // The last steps that an execution may have are looked at.
+        let most = self.settings.max_steps.saturating_sub(RECENT + 1).saturating_sub(self.steps);
+        self.ahead.plan(if is_plain { steps.min(most) } else { 0 }, plan);
+    }
+
+    /// There is something that the explorer must know of before another step is made.
+    #[inline]
+    pub(super) fn has_news_for_the_explorer(&mut self) {
+        self.dirty = true;
+        self.ahead.steps = 0;
+    }
+
     /// Who makes the next step, where the running thread has given control back.
     #[inline]
     pub(super) fn goes_on_with(&mut self) -> Option<usize> {
         match self.hands_to.take() {
             None if self.ahead.steps > 0 && self.threads[self.current].finished => {
-                let next = self.goes_ahead()?;
+                let next = match self.ahead.is_given() {
+                    true => self.given(),
+                    false => self.one_of_all((0, 0)),
+                };
+                let Some(next) = next else {
+                    self.ahead.steps = 0;
+                    return None;
+                };
                 self.says_who_was_born();
                 self.ahead.trail.push(Made::Finished(self.current as TaskId));
                 self.makes(next);
@@ -84,43 +110,59 @@ impl Rt {
         }
     }
 
-    /// Whether it is clear that the running thread, about to do this, makes the next step.
-    #[inline]
-    pub(super) fn goes_on_itself(&mut self, op: &Op) -> bool {
-        let me = self.current;
-        let is_next = self.ahead.is_surely_next(me, |threads| self.waiting.none_of(threads));
-        // SAFETY: the object outlives the operation.
-        let could = || op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
-        if !is_next || !self.may_go_ahead() || op.deadline.is_some() || !could() {
-            return false;
-        }
-        self.ahead.takes_turn();
-        self.writes_down(me, op);
-        true
-    }
-
-    /// Who makes the next step, if the explorer need not be asked. The running thread has announced what it does, or has
-    /// finished.
+    /// The running thread is about to do this, and somebody may make a step without asking. Says whether it is that thread. Otherwise it
+    /// must give control back.
     #[inline(always)]
-    pub(super) fn goes_ahead(&mut self) -> Option<usize> {
-        if self.beginnings > 0 {
-            return None;
-        }
-        let next = match self.ahead.is_given() {
-            _ if !self.may_go_ahead() => None,
-            true => self.given(),
-            false => self.one_of_all(),
+    pub(super) fn goes_on_itself(&mut self, me: usize, op: &Op) -> bool {
+        // SAFETY: the object outlives the operation.
+        let can = |rt: &Rt| op.ready.is_none_or(|(ready, object)| unsafe { ready(object, rt, me) });
+        let next = if self.ahead.is_given() {
+            match self.ahead.gives_turn_to(me) {
+                true => can(self).then_some(me),
+                false => self.given(),
+            }
+        } else if self.ahead.is_surely_next(me, |threads| self.waiting.none_of(threads)) && can(self) {
+            Some(me)
+        } else {
+            let able = if can(self) { bit(me) } else { 0 };
+            self.one_of_all((able, if op.variable == Op::NOTHING { bit(me) } else { 0 }))
         };
-        if next.is_none() {
-            self.ahead.steps = 0;
+        match next {
+            Some(next) if next == me => {
+                self.writes_down(me, op);
+                return true;
+            }
+            Some(next) => {
+                self.makes(next);
+                self.hands_to = Some(next);
+            }
+            None => self.ahead.steps = 0,
         }
-        next
+        false
     }
 
+    /// The thread waits in front of an operation.
     #[inline]
-    fn may_go_ahead(&self) -> bool {
-        let is_plain = !(self.dirty | self.has_deadlines) && self.beginnings == 0;
-        is_plain && self.steps + RECENT < self.settings.max_steps
+    pub(super) fn waits(&mut self, thread: usize, op: &Op) {
+        self.waiting.announces(thread, op);
+        // SAFETY: the object outlives the operation.
+        if op.joins.is_some() && op.ready.is_some_and(|(ready, object)| unsafe { ready(object, self, thread) }) {
+            self.waiting.unconditional |= bit(thread);
+        }
+    }
+
+    /// A thread has finished: who waits for that can go on.
+    #[inline]
+    pub(super) fn has_ended(&mut self) {
+        let mut waiting = self.waiting.joining;
+        while waiting != 0 {
+            let thread = waiting.trailing_zeros() as usize;
+            // SAFETY: the object outlives the announced operation.
+            if self.waiting.conditions[thread].is_some_and(|(ready, object)| unsafe { ready(object, self, thread) }) {
+                self.waiting.unconditional |= bit(thread);
+            }
+            waiting &= waiting - 1;
+        }
     }
 
     /// The thread, which has announced what it does, makes the next step.
@@ -161,13 +203,15 @@ impl Rt {
         can.then_some(next)
     }
 
-    /// One of the threads that can go on, if the plan says which.
+    /// One of the threads that can go on, if the plan says which: of those that wait, and of the running thread, which has not
+    /// announced what it does, if it can go on, and if that touches nothing that others see, as bits.
     #[inline(always)]
-    fn one_of_all(&mut self) -> Option<usize> {
+    fn one_of_all(&mut self, (running, quiet): (u64, u64)) -> Option<usize> {
         if self.threads.len() > u64::BITS as usize {
             return None;
         }
-        let (mut able, mut waiting) = (self.waiting.unconditional, self.waiting.conditional);
+        let mut able = running | self.waiting.unconditional;
+        let mut waiting = self.waiting.conditional & !self.waiting.joining;
         while waiting != 0 {
             let thread = waiting.trailing_zeros() as usize;
             // Nobody gives up waiting: there are no deadlines.
@@ -177,24 +221,6 @@ impl Rt {
             able |= u64::from(can) << thread;
             waiting &= waiting - 1;
         }
-        self.ahead.next_of(able, self.waiting.quiet, self.current)
-    }
-
-    /// The running thread, which has announced what it does, gives control back, if another makes the next step or the explorer
-    /// must be asked. Says whether it must.
-    #[inline]
-    pub(super) fn hands_on(&mut self, me: usize, op: &Op) -> bool {
-        match self.goes_ahead() {
-            Some(next) if next == me => {
-                self.writes_down(me, op);
-                false
-            }
-            Some(next) => {
-                self.makes(next);
-                self.hands_to = Some(next);
-                true
-            }
-            None => true,
-        }
+        self.ahead.next_of(able, self.waiting.quiet | quiet, self.current)
     }
 }

@@ -48,6 +48,7 @@ pub(crate) fn finish() {
         sees_the_end(rt, "end");
         let this = &mut *rt;
         this.threads[this.current].finished = true;
+        this.has_ended();
     }
 }
 

@@ -58,6 +58,9 @@ impl Execution {
     pub fn step(&mut self, id: usize, choose: &mut dyn Choose, want_accesses: bool) {
         let rt = self.get_mut();
         rt.want_accesses = want_accesses;
+        if want_accesses {
+            rt.ahead.steps = 0;
+        }
         rt.accesses.clear();
         rt.born.clear();
         rt.current = id;

@@ -31,7 +31,7 @@ pub(super) fn no_memory(stack: usize, error: &std::io::Error) -> usize {
     unsafe {
         let this = &mut *rt;
         let threads = this.threads.len();
-        this.dirty = true;
+        this.has_news_for_the_explorer();
         let message =
             format!("no memory or address space for the stack of thread {threads}, of {stack} bytes ({error})");
         this.limit.get_or_insert(Limit::Memory(message));

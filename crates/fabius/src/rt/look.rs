@@ -126,7 +126,7 @@ unsafe extern "C" fn on_signal(_: c_int, _: *mut siginfo_t, context: *mut c_void
         };
         if told == STANDS_STILL {
             let rt = RT.get();
-            (*rt).dirty = true;
+            (&mut *rt).has_news_for_the_explorer();
             let message = std::mem::take(&mut *look.message.get());
             if (*rt).limit.is_none() {
                 (*rt).limit = Some(Limit::EndlessStep(message));

@@ -161,7 +161,8 @@ impl Rt {
         let Some(choose) = self.choose else { return 0 };
         let is_enough = self.deviations >= self.settings.deviations;
         if is_enough && !self.has_been_here && possible > 1 {
-            (self.kept_from_deviating, self.dirty) = (true, true);
+            self.kept_from_deviating = true;
+            self.has_news_for_the_explorer();
         }
         self.ahead.steps = 0;
         // SAFETY: the pointer is valid during the step, and a choice is made only in one.
@@ -183,7 +184,8 @@ impl Rt {
         if did.stores() && self.clocks.deviates && self.clocks.has_many_stores(atomic) {
             let clocks = self.clocks_of_all();
             if self.clocks.prune(atomic, &clocks) {
-                (self.forgets_stores, self.dirty) = (true, true);
+                self.forgets_stores = true;
+                self.has_news_for_the_explorer();
             }
         }
     }

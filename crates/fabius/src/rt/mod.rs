@@ -287,8 +287,52 @@ pub(crate) fn point(op: Op) -> bool {
     if rt.is_null() { false } else { announce(rt, &op) }
 }
 
+/// Where the explorer need not be asked: see [`Rt::goes_ahead_at_all`] and [`Rt::has_news_for_the_explorer`].
 #[inline(never)]
 fn announce(rt: *mut Rt, op: &Op) -> bool {
+    // SAFETY: as in `with`; the reference is not used over `suspend`.
+    unsafe {
+        let this = &mut *rt;
+        let is_plain = this.ahead.steps > 0 && this.beginnings | this.last_drops == 0 && op.deadline.is_none();
+        if !is_plain || std::thread::panicking() {
+            return announce_and_ask(rt, op);
+        }
+        let me = this.current;
+        if this.goes_on_itself(me, op) {
+            this.does(me, op);
+            return false;
+        }
+        hand_on(rt, me, op)
+    }
+}
+
+/// The running thread waits until it makes its next step.
+///
+/// # Safety
+/// As in `with`.
+#[inline(never)]
+unsafe fn hand_on(rt: *mut Rt, me: usize, op: &Op) -> bool {
+    // SAFETY: as in `with`; the reference is not used over `suspend`.
+    unsafe {
+        let this = &mut *rt;
+        let thread = &mut this.threads[me];
+        (thread.op, thread.lowest) = (op, (&raw const rt).addr());
+        let exit = thread.exit;
+        this.waits(me, op);
+        (*exit).suspend(());
+        let this = &mut *rt;
+        this.threads[me].op = ptr::null();
+        this.waiting.goes_on(me);
+        if this.ahead.steps > 0 {
+            this.does(me, op);
+            return false;
+        }
+        goes_on_asked(rt, me, op)
+    }
+}
+
+#[inline(never)]
+fn announce_and_ask(rt: *mut Rt, op: &Op) -> bool {
     // SAFETY: as in `with`; the reference is not used over `suspend`.
     unsafe {
         let this = &mut *rt;
@@ -303,31 +347,36 @@ fn announce(rt: *mut Rt, op: &Op) -> bool {
             this.sees(Refine::COUNTS);
         }
         let me = this.current;
-        if this.ahead.steps > 0 && this.goes_on_itself(op) {
-            this.does(me, op);
-            return false;
-        }
         let thread = &mut this.threads[me];
-        thread.op = op;
-        thread.lowest = (&raw const rt).addr();
-        this.waiting.announces(me, op);
+        (thread.op, thread.lowest) = (op, (&raw const rt).addr());
+        let exit = thread.exit;
         if let Some(deadline) = op.deadline {
-            this.has_deadlines = true;
             // A limit of no time is up at once.
             thread.timed_out = deadline <= this.now;
+            this.has_deadlines = true;
+            this.ahead.steps = 0;
         }
-        let exit = thread.exit;
-        let asks = this.ahead.steps == 0 || this.hands_on(me, op);
-        if asks {
-            (*exit).suspend(());
+        this.waits(me, op);
+        if this.beginnings == 0 {
+            this.ahead.steps = 0;
         }
+        (*exit).suspend(());
         let this = &mut *rt;
         this.threads[me].op = ptr::null();
         this.waiting.goes_on(me);
-        if !asks {
-            this.does(me, op);
-            return false;
-        }
+        goes_on_asked(rt, me, op)
+    }
+}
+
+/// The thread makes a step, for which the explorer may have been asked.
+///
+/// # Safety
+/// As in `with`.
+#[inline(never)]
+unsafe fn goes_on_asked(rt: *mut Rt, me: usize, op: &Op) -> bool {
+    // SAFETY: as in `with`.
+    unsafe {
+        let this = &mut *rt;
         if this.abandoned {
             if std::thread::panicking() {
                 return unwinding::at_once(rt, op);

@@ -201,8 +201,11 @@ impl Rt {
 
     /// The test looks at something.
     pub(super) fn sees(&mut self, what: Refine) {
+        if self.settings.refine.contains(what) {
+            return;
+        }
         self.observed = self.observed.with(what);
-        self.dirty = true;
+        self.has_news_for_the_explorer();
     }
 
     /// The test asks which thread it is: whoever drops the last owner of a value can tell that another one did not.
@@ -370,7 +373,7 @@ impl Rt {
     fn begins_anew(&mut self) {
         if !self.settings.record {
             self.astray = true;
-            self.dirty = true;
+            self.has_news_for_the_explorer();
         }
     }
 
@@ -417,7 +420,7 @@ impl Rt {
     }
 
     pub(super) fn log(&mut self, variable: u64, write: bool, sync: bool) {
-        self.dirty = true;
+        self.has_news_for_the_explorer();
         self.accesses.push(Access { variable, write, sync, span: Span::default() });
     }
 
@@ -439,7 +442,7 @@ impl Rt {
 
     /// The same with a place in the source that may not be static.
     pub fn fail_at(&mut self, kind: fabius_trace::BugKind, message: String, at: Option<(String, u32, u32)>) {
-        self.dirty = true;
+        self.has_news_for_the_explorer();
         let thread = self.current;
         self.failure.get_or_insert(Failure { kind, message, at, thread });
     }

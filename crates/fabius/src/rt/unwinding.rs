@@ -26,6 +26,7 @@ pub(super) unsafe fn at_once(rt: *mut Rt, op: &Op) -> bool {
     unsafe {
         let me = (*rt).current;
         (*rt).steps = (*rt).steps.saturating_add(1);
+        (*rt).ahead.steps = 0;
         if (*rt).steps > (*rt).settings.max_steps.max(LAST_STEPS) {
             cannot_go_on(&format!("`{}` at {}:{} is done again and again", op.name, op.at.file(), op.at.line()));
         }
