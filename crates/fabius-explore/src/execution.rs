@@ -408,47 +408,71 @@ impl Kept {
     /// Several steps were made, the first of which was announced. What happened in the last one is told otherwise: what is
     /// known of it.
     fn went_ahead(&mut self, first: Step) -> Step {
-        let Kept { log, classes, history, taken, numbers, marks, .. } = self;
-        let Some((Made::Step { task, write, may_write, variable, other }, before)) = log.ahead.split_last() else {
-            return first;
+        let ahead = std::mem::take(&mut self.log.ahead);
+        let last = match ahead.split_last() {
+            Some((&Made::Step { task, write, may_write, variable, other }, before)) => {
+                match self.history.take() {
+                    Some(mut history) => {
+                        self.follow(first, before, Some(&mut history));
+                        self.history = Some(history);
+                    }
+                    None if self.repeats(before) => {}
+                    None => self.follow(first, before, None),
+                }
+                Step { task, number: self.numbers[index(task)], write, may_write, variable, other }
+            }
+            _ => first,
         };
-        let is_step = |made: &&Made| matches!(made, Made::Step { .. });
-        let begins = marks.is_on && self.steps == 0 && taken.steps() == 0 && history.is_none();
-        let repeated = if begins { 1 + before.iter().filter(is_step).count() as u32 } else { 0 };
-        let is_wanted = begins && marks.is_wanted(repeated);
-        if is_wanted && marks.put_back(repeated, classes, numbers, &mut self.born) {
-            taken.begin_like(&self.taken_last, repeated as usize);
-            self.steps = repeated;
-            let number = numbers[index(*task)];
-            let (write, may_write, variable, other) = (*write, *may_write, *variable, *other);
-            return Step { task: *task, number, write, may_write, variable, other };
+        self.log.ahead = ahead;
+        last
+    }
+
+    /// Whether these steps and the first are those that the execution repeats, and what they come to is known.
+    fn repeats(&mut self, before: &[Made]) -> bool {
+        if !self.marks.is_on || self.steps > 0 || self.taken.steps() > 0 {
+            return false;
         }
+        let steps = 1 + before.iter().filter(|made| matches!(made, Made::Step { .. })).count() as u32;
+        let Kept { classes, numbers, born, .. } = self;
+        if !self.marks.is_wanted(steps) || !self.marks.put_back(steps, classes, numbers, born) {
+            return false;
+        }
+        self.taken.begin_like(&self.taken_last, steps as usize);
+        self.steps = steps;
+        true
+    }
+
+    /// What the first step and those behind it come to, but for the last one.
+    #[inline(always)]
+    fn follow(&mut self, first: Step, before: &[Made], mut history: Option<&mut History>) {
+        let Kept { classes, taken, numbers, marks, .. } = self;
         let (mut runs, mut children, steps) = (first.task, 0, taken.steps());
         let mut others_go_on = false;
         classes.made(first.task, first.variable, first.write, first.other);
-        if let Some(history) = history {
+        if let Some(history) = &mut history {
             history.step(first.task, first.does(), classes.last_step_of(first.task));
         }
         taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
         for made in before {
             match *made {
-                Made::Others(_) => others_go_on = true,
                 Made::Step { task, write, may_write, variable, other } => {
-                    if std::mem::take(&mut others_go_on) {
+                    if others_go_on {
+                        others_go_on = false;
                         marks.add(self.steps + taken.steps() - steps, classes, numbers, self.born);
                     }
                     classes.made(task, variable, write, other);
-                    if let Some(history) = history {
-                        let number = numbers[index(task)];
+                    let number = numbers[index(task)];
+                    if let Some(history) = &mut history {
                         let step = Step { task, number, write, may_write, variable, other };
                         history.step(task, step.does(), classes.last_step_of(task));
                     }
-                    taken.step(numbers[index(task)], std::iter::empty(), 0);
+                    taken.step(number, std::iter::empty(), 0);
                     (runs, children) = (task, 0);
                 }
+                Made::Others(_) => others_go_on = true,
                 Made::Born(task) => {
                     classes.born(Some(runs), children, task);
-                    if let Some(history) = history {
+                    if let Some(history) = &mut history {
                         history.born(Some(runs), task, classes.last_step_of(task));
                     }
                     children += 1;
@@ -456,18 +480,16 @@ impl Kept {
                 }
                 Made::Finished(task) => {
                     classes.finished(task);
-                    if let Some(history) = history {
+                    if let Some(history) = &mut history {
                         history.finished(task);
                     }
                 }
             }
         }
         self.steps += taken.steps() - steps;
-        if is_wanted || others_go_on {
+        if others_go_on || marks.is_wanted(self.steps) {
             marks.add(self.steps, classes, numbers, self.born);
         }
-        let number = numbers[index(*task)];
-        Step { task: *task, number, write: *write, may_write: *may_write, variable: *variable, other: *other }
     }
 
     /// A thread has finished in its last step.

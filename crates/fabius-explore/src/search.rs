@@ -284,6 +284,14 @@ impl Monitor<'_> {
         }
         options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
     }
+
+    /// The same where somebody has looked at the clock.
+    pub(crate) fn cut_at(&self, options: &Options, now: Instant) -> Option<Cut> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Cut::Interrupted);
+        }
+        options.deadline.is_some_and(|deadline| now >= deadline).then_some(Cut::Time)
+    }
 }
 
 impl Cut {

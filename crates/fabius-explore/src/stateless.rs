@@ -364,11 +364,12 @@ impl<S: System + Sync> Search<'_, S> {
         if !shared.executions.is_multiple_of(64) && self.context.options.deadline.is_none() {
             return;
         }
-        if self.context.options.deadline.is_some_and(|d| Instant::now() >= d) {
+        let now = Instant::now();
+        if self.context.options.deadline.is_some_and(|d| now >= d) {
             shared.cut.get_or_insert(Cut::Time);
         }
-        if shared.reported.is_none_or(|r| r.elapsed() > Duration::from_millis(200)) {
-            shared.reported = Some(Instant::now());
+        if shared.reported.is_none_or(|r| now.saturating_duration_since(r) > Duration::from_millis(200)) {
+            shared.reported = Some(now);
             (self.monitor.progress)(&Progress {
                 bound: shared.work.last().map_or(0, |i| i.cost),
                 executions: shared.executions,

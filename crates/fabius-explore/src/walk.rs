@@ -29,14 +29,8 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let began = Instant::now();
     let count = options.executions.unwrap_or(DEFAULT_EXECUTIONS);
-    let transitions = AtomicU64::new(0);
-    let executions = AtomicU64::new(0);
-    let cut: Mutex<Option<Cut>> = Mutex::new(None);
-    let seen: Mutex<(Signatures, Growth)> = Mutex::default();
-    let reported = Mutex::new(Instant::now());
-    let limits: Mutex<Option<Cut>> = Mutex::new(None);
+    let all: Mutex<All> = Mutex::new(All::new(began));
     let over = AtomicBool::new(false);
-    let memory: Mutex<Vec<Memory>> = Mutex::default();
     let mut known = Known::default();
     let mut scout = Memory::default();
     for run in 0..scouts(options.strategy) {
@@ -46,54 +40,39 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let seen = picker.seen;
         known.learn(&seen);
     }
-    let found = first_of((options.jobs, options.workers), count, &over, |run| {
-        let mut cut = cut.lock().expect("no worker has panicked");
-        *cut = cut.or_else(|| monitor.cut(options));
-        if matches!(*cut, Some(Cut::Interrupted | Cut::Time)) {
+    let found = first_of((options.jobs, options.workers), count, &over, |run, mine: &mut Memory| {
+        let now = Instant::now();
+        if let Some(cut) = monitor.cut_at(options, now) {
+            all.lock().expect("no worker has panicked").cut.get_or_insert(cut);
             over.store(true, Ordering::Relaxed);
             return None;
         }
-        drop(cut);
-        let mut mine = memory.lock().expect("no worker has panicked").pop().unwrap_or_default();
         let mut rng = seed_of(options.seed, run);
         let mut picker = Picker::new(options.strategy, &known, rng.fork());
-        let walked = walk(&context, monitor, rng, &mut picker, &mut mine);
-        memory.lock().expect("no worker has panicked").push(mine);
-        transitions.fetch_add(walked.steps.into(), Ordering::Relaxed);
-        let number = executions.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut seen = seen.lock().expect("no worker has panicked");
-        seen.0.extend(walked.signature);
-        let distinct = seen.0.len();
-        seen.1.see(number, distinct);
-        drop(seen);
-        let mut last = reported.lock().expect("no worker has panicked");
-        if last.elapsed() > Duration::from_millis(200) {
-            *last = Instant::now();
+        let walked = walk(&context, monitor, rng, &mut picker, mine);
+        let mut all = all.lock().expect("no worker has panicked");
+        all.transitions += u64::from(walked.steps);
+        all.executions += 1;
+        all.signatures.extend(walked.signature);
+        let (executions, distinct) = (all.executions, all.signatures.len());
+        all.growth.see(executions, distinct);
+        if now.saturating_duration_since(all.reported) > Duration::from_millis(200) {
+            all.reported = now;
             (monitor.progress)(&Progress {
-                executions: executions.load(Ordering::Relaxed),
-                transitions: transitions.load(Ordering::Relaxed),
+                executions,
+                transitions: all.transitions,
                 depth: walked.steps,
                 elapsed: began.elapsed(),
                 ..Progress::default()
             });
         }
-        drop(last);
-        if walked.limit.is_some() {
-            let mut limits = limits.lock().expect("no worker has panicked");
-            *limits = limits.or(walked.limit);
-        }
+        all.limit = all.limit.or(walked.limit);
         walked.bug
     });
-    let limit = limits.into_inner().expect("no worker has panicked");
-    let cut = cut.into_inner().expect("no worker has panicked");
+    let All { transitions, executions, signatures, growth, cut, limit, .. } =
+        all.into_inner().expect("no worker has panicked");
     let bug = found.map(|(_, found)| found);
-    let (signatures, growth) = seen.into_inner().expect("no worker has panicked");
-    let level = LevelStats {
-        bound: 0,
-        executions: executions.into_inner(),
-        states: signatures.len() as u64,
-        transitions: transitions.into_inner(),
-    };
+    let level = LevelStats { bound: 0, executions, states: signatures.len() as u64, transitions };
     Outcome {
         cut: if bug.is_some() { None } else { cut.or(limit).or(Some(Cut::Executions)) },
         finals: level.executions,
@@ -105,6 +84,26 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         completed: None,
         exhausted: false,
         memory: 0,
+    }
+}
+
+/// What all walks have shown.
+struct All {
+    executions: u64,
+    transitions: u64,
+    signatures: Signatures,
+    growth: Growth,
+    /// What has ended the search.
+    cut: Option<Cut>,
+    /// A limit that has ended a walk.
+    limit: Option<Cut>,
+    reported: Instant,
+}
+
+impl All {
+    fn new(reported: Instant) -> All {
+        let (signatures, growth) = (Signatures::default(), Growth::default());
+        All { executions: 0, transitions: 0, signatures, growth, cut: None, limit: None, reported }
     }
 }
 
@@ -209,26 +208,31 @@ fn walk<S: System>(
     Walked { bug: None, limit, steps, signature }
 }
 
-/// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers; the answer to the
-/// lowest number.
-fn first_of<T: Send>(
+/// Runs `one` for every number below `count` until it answers or it is time to stop, by several workers, each with something of its
+/// own; the answer to the lowest number.
+fn first_of<T: Send, Own: Default>(
     (jobs, workers): (usize, Workers),
     count: u64,
     stop: &AtomicBool,
-    one: impl Fn(u64) -> Option<T> + Sync,
+    one: impl Fn(u64, &mut Own) -> Option<T> + Sync,
 ) -> Option<(u64, T)> {
     let next = AtomicUsize::new(0);
     let best: Mutex<Option<(u64, T)>> = Mutex::new(None);
-    let work = || loop {
-        let number = next.fetch_add(1, Ordering::Relaxed) as u64;
-        let beaten = best.lock().expect("no worker has panicked").as_ref().is_some_and(|(n, _)| *n < number);
-        if number >= count || beaten || stop.load(Ordering::Relaxed) {
-            return;
-        }
-        if let Some(answer) = one(number) {
-            let mut best = best.lock().expect("no worker has panicked");
-            if best.as_ref().is_none_or(|(n, _)| number < *n) {
-                *best = Some((number, answer));
+    // The number of that.
+    let lowest = AtomicU64::new(u64::MAX);
+    let work = || {
+        let mut own = Own::default();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed) as u64;
+            if number >= count || number > lowest.load(Ordering::Relaxed) || stop.load(Ordering::Relaxed) {
+                return;
+            }
+            if let Some(answer) = one(number, &mut own) {
+                let mut best = best.lock().expect("no worker has panicked");
+                if best.as_ref().is_none_or(|(n, _)| number < *n) {
+                    lowest.store(number, Ordering::Relaxed);
+                    *best = Some((number, answer));
+                }
             }
         }
     };

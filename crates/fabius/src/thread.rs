@@ -15,26 +15,36 @@ use std::num::NonZero;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
 
 /// What a thread leaves behind. Whoever has it last drops it: the thread, or its handle.
 struct Packet<T> {
-    result: Mutex<Option<Result<T>>>,
+    /// Only used by the threads of the execution, which are fibers of one operating system thread, or by who has it alone.
+    result: UnsafeCell<Option<Result<T>>>,
     /// Of a scope: whether there was a panic that nobody has asked for.
     unhandled: Option<Arc<AtomicBool>>,
 }
 
+// SAFETY: the result is not used by several operating system threads at a time: a lock would be taken twice for each thread of each
+// execution, and never be held.
+unsafe impl<T: Send> Sync for Packet<T> {}
+
 impl<T> Packet<T> {
-    fn lock(&self) -> MutexGuard<'_, Option<Result<T>>> {
-        self.result.lock().unwrap_or_else(PoisonError::into_inner)
+    /// What the thread has left behind is put there, or taken.
+    ///
+    /// # Safety
+    /// The caller is part of the execution of the thread.
+    unsafe fn exchange(&self, result: Option<Result<T>>) -> Option<Result<T>> {
+        // SAFETY: nobody else refers to it: no reference is held longer than this, and nothing runs meanwhile.
+        unsafe { std::mem::replace(&mut *self.result.get(), result) }
     }
 }
 
 impl<T> Drop for Packet<T> {
     fn drop(&mut self) {
-        if let (Some(unhandled), Some(Err(_))) = (&self.unhandled, &*self.lock()) {
+        if let (Some(unhandled), Some(Err(_))) = (&self.unhandled, self.result.get_mut()) {
             unhandled.store(true, Ordering::Relaxed);
         }
     }
@@ -121,7 +131,8 @@ where
             if let Err(payload) = &result {
                 rt::note_panic(payload.as_ref());
             }
-            *packet.lock() = Some(result);
+            // SAFETY: it is the thread itself. There is nothing to drop: it has left nothing there before.
+            std::mem::forget(unsafe { packet.exchange(Some(result)) });
         }
         // The result is dropped here if nobody can ask for it any more.
         if let Some(Err(payload)) = rt::catch(|| drop(packet)) {
@@ -168,7 +179,7 @@ where
 {
     let of = Of::Execution(rt::must(|rt| rt.epoch));
     rt::point(Op::local("spawn", at));
-    let packet = Arc::new(Packet { result: Mutex::new(None), unhandled });
+    let packet = Arc::new(Packet { result: UnsafeCell::new(None), unhandled });
     let name: Option<Arc<str>> = builder.name.map(Into::into);
     let stack = builder.stack.unwrap_or_else(rt::usual_stack);
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
@@ -259,6 +270,7 @@ impl ThreadId {
         Op { variable: end_of(self.0 as TaskId), ..Op::local(name, at) }
     }
 
+    #[inline]
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
         rt::point(op.when(&self, has_finished));
@@ -302,7 +314,8 @@ impl<T> JoinHandle<T> {
     pub fn join(mut self) -> Result<T> {
         self.thread.of.check();
         self.thread.id.join(Location::caller());
-        let result = self.packet.take().and_then(|packet| packet.lock().take());
+        // SAFETY: it was checked that this is the execution of the thread.
+        let result = self.packet.take().and_then(|packet| unsafe { packet.exchange(None) });
         match result {
             Some(result) => result,
             None => Err(Box::new("the thread was abandoned")),

@@ -153,7 +153,7 @@ impl Classes {
             step
         } else {
             let step = mix(*thread, variable.write);
-            variable.reads = variable.reads.wrapping_add(mix(step, small(1)));
+            variable.reads = variable.reads.wrapping_add(read(step));
             step
         };
         self.sum = self.sum.wrapping_add(step);
@@ -184,7 +184,7 @@ impl Classes {
         if writes {
             *variable = Variable { write: step, reads: 0 };
         } else {
-            variable.reads = variable.reads.wrapping_add(mix(step, small(1)));
+            variable.reads = variable.reads.wrapping_add(read(step));
         }
     }
 
@@ -271,6 +271,14 @@ fn slot(variable: u64) -> Option<usize> {
 #[inline]
 const fn small(number: u64) -> u128 {
     number as u128 | (number as u128) << 64
+}
+
+/// A step as one that reads: another number than that of the step, which is a hash. The halves do not mix.
+#[inline]
+fn read(step: u128) -> u128 {
+    let low = (step as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let high = ((step >> 64) as u64).wrapping_mul(0x8ebc_6af0_9c88_c6e3);
+    u128::from(high) << 64 | u128::from(low)
 }
 
 /// Two numbers in order as one. The halves do not mix: two numbers are equal only if both are.

@@ -1,5 +1,6 @@
 //! Steps that the running thread makes, or hands on, without asking the explorer.
 
+use super::fiber::Exit;
 use super::op::Ready;
 use super::{Op, RECENT, Refine, Rt};
 use fabius_explore::ahead::bit;
@@ -141,14 +142,18 @@ impl Rt {
         false
     }
 
-    /// The thread waits in front of an operation.
+    /// The thread waits in front of an operation, from the exit that is returned.
     #[inline]
-    pub(super) fn waits(&mut self, thread: usize, op: &Op) {
-        self.waiting.announces(thread, op);
+    pub(super) fn waits(&mut self, me: usize, op: &Op) -> Exit {
+        self.waiting.announces(me, op);
         // SAFETY: the object outlives the operation.
-        if op.joins.is_some() && op.ready.is_some_and(|(ready, object)| unsafe { ready(object, self, thread) }) {
-            self.waiting.unconditional |= bit(thread);
+        if op.joins.is_some() && op.ready.is_some_and(|(ready, object)| unsafe { ready(object, self, me) }) {
+            self.waiting.unconditional |= bit(me);
         }
+        let thread = &mut self.threads[me];
+        let here = 0;
+        (thread.op, thread.lowest) = (op, (&raw const here).addr());
+        thread.exit
     }
 
     /// A thread has finished: who waits for that can go on.

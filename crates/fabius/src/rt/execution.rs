@@ -161,11 +161,12 @@ impl Drop for Execution {
         // SAFETY: it was made from a box, and nobody refers to it.
         let mut rt = unsafe { Box::from_raw(self.0) };
         object::is_over();
-        let given_up = rt.threads.drain(..).filter_map(|thread| {
-            std::mem::forget(thread.locals);
-            thread.fiber.map(|fiber| (fiber, if thread.op.is_null() { 0 } else { thread.lowest }))
-        });
-        let given_up: Vec<_> = given_up.collect();
+        let mut given_up = Vec::new();
+        for thread in &mut rt.threads {
+            std::mem::forget(std::mem::take(&mut thread.locals));
+            let lowest = if thread.op.is_null() { 0 } else { thread.lowest };
+            given_up.extend(thread.fiber.take().map(|fiber| (fiber, lowest)));
+        }
         if !given_up.is_empty() {
             abandoned::keep(given_up);
         }

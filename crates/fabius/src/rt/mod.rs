@@ -284,91 +284,95 @@ fn can_switch_unwinding(rt: &Rt) -> bool {
 #[inline(always)]
 pub(crate) fn point(op: Op) -> bool {
     let rt = RT.get();
-    if rt.is_null() { false } else { announce(rt, &op) }
-}
-
-/// Where the explorer need not be asked: see [`Rt::goes_ahead_at_all`] and [`Rt::has_news_for_the_explorer`].
-#[inline(never)]
-fn announce(rt: *mut Rt, op: &Op) -> bool {
-    // SAFETY: as in `with`; the reference is not used over `suspend`.
+    if rt.is_null() {
+        return false;
+    }
+    let exit = announce(rt, &op);
+    if exit.is_null() {
+        return false;
+    }
+    // SAFETY: as in `with`; no reference is used over `suspend`. The exit is that of the running thread.
     unsafe {
-        let this = &mut *rt;
-        let is_plain = this.ahead.steps > 0 && this.beginnings | this.last_drops == 0 && op.deadline.is_none();
-        if !is_plain || std::thread::panicking() {
-            return announce_and_ask(rt, op);
+        if exit == GAVE_UP {
+            return true;
         }
-        let me = this.current;
-        if this.goes_on_itself(me, op) {
-            this.does(me, op);
-            return false;
-        }
-        hand_on(rt, me, op)
+        // Here, and not in a function that this calls: the processor foretells where that returns to, and what it foretells
+        // is wrong if the stack was switched in between.
+        (*exit).suspend(());
+        goes_on(rt, &op)
     }
 }
 
-/// The running thread waits until it makes its next step.
+/// Stands for an exit where the operation was done at once, and gave up waiting.
+const GAVE_UP: Exit = ptr::without_provenance(1);
+
+/// Announces an operation. If the running thread does not make its next step at once, says where it gives control back.
+#[inline(never)]
+fn announce(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    // More steps are planned only as long as there is nothing that the explorer must know: see `plans` and `has_news_for_the_explorer`.
+    let is_plain = this.ahead.steps > 0 && this.beginnings | this.last_drops == 0 && op.deadline.is_none();
+    if !is_plain || std::thread::panicking() {
+        return announce_and_ask(rt, op);
+    }
+    let me = this.current;
+    if this.goes_on_itself(me, op) {
+        this.does(me, op);
+        return ptr::null();
+    }
+    this.waits(me, op)
+}
+
+#[inline(never)]
+fn announce_and_ask(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    if this.alone {
+        this.tries(op);
+        return ptr::null();
+    }
+    if must_not_switch(this) {
+        // SAFETY: as in `with`; the reference is not used any more.
+        return if unsafe { unwinding::at_once(rt, op) } { GAVE_UP } else { ptr::null() };
+    }
+    if this.last_drops > 0 {
+        this.sees(Refine::COUNTS);
+    }
+    let me = this.current;
+    if let Some(deadline) = op.deadline {
+        // A limit of no time is up at once.
+        this.threads[me].timed_out = deadline <= this.now;
+        this.has_deadlines = true;
+        this.ahead.steps = 0;
+    }
+    if this.beginnings == 0 {
+        this.ahead.steps = 0;
+    }
+    this.waits(me, op)
+}
+
+/// The thread makes a step that it has waited for.
 ///
 /// # Safety
 /// As in `with`.
 #[inline(never)]
-unsafe fn hand_on(rt: *mut Rt, me: usize, op: &Op) -> bool {
-    // SAFETY: as in `with`; the reference is not used over `suspend`.
-    unsafe {
-        let this = &mut *rt;
-        let thread = &mut this.threads[me];
-        (thread.op, thread.lowest) = (op, (&raw const rt).addr());
-        let exit = thread.exit;
-        this.waits(me, op);
-        (*exit).suspend(());
-        let this = &mut *rt;
-        this.threads[me].op = ptr::null();
-        this.waiting.goes_on(me);
-        if this.ahead.steps > 0 {
-            this.does(me, op);
-            return false;
-        }
-        goes_on_asked(rt, me, op)
+unsafe fn goes_on(rt: *mut Rt, op: &Op) -> bool {
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    let me = this.current;
+    this.threads[me].op = ptr::null();
+    this.waiting.goes_on(me);
+    if this.ahead.steps > 0 {
+        // There is nothing else that anybody must know.
+        this.does(me, op);
+        return false;
     }
+    // SAFETY: as said.
+    unsafe { goes_on_asked(rt, me, op) }
 }
 
-#[inline(never)]
-fn announce_and_ask(rt: *mut Rt, op: &Op) -> bool {
-    // SAFETY: as in `with`; the reference is not used over `suspend`.
-    unsafe {
-        let this = &mut *rt;
-        if this.alone {
-            this.tries(op);
-            return false;
-        }
-        if must_not_switch(this) {
-            return unwinding::at_once(rt, op);
-        }
-        if this.last_drops > 0 {
-            this.sees(Refine::COUNTS);
-        }
-        let me = this.current;
-        let thread = &mut this.threads[me];
-        (thread.op, thread.lowest) = (op, (&raw const rt).addr());
-        let exit = thread.exit;
-        if let Some(deadline) = op.deadline {
-            // A limit of no time is up at once.
-            thread.timed_out = deadline <= this.now;
-            this.has_deadlines = true;
-            this.ahead.steps = 0;
-        }
-        this.waits(me, op);
-        if this.beginnings == 0 {
-            this.ahead.steps = 0;
-        }
-        (*exit).suspend(());
-        let this = &mut *rt;
-        this.threads[me].op = ptr::null();
-        this.waiting.goes_on(me);
-        goes_on_asked(rt, me, op)
-    }
-}
-
-/// The thread makes a step, for which the explorer may have been asked.
+/// The same where the explorer may have been asked.
 ///
 /// # Safety
 /// As in `with`.
@@ -545,7 +549,9 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
         if this.settings.refine.contains(Refine::RACES) && id > 0 {
             this.clocks.born(this.current, id);
         }
-        this.threads.push(Thread {
+        this.threads.reserve(1);
+        // Where it stays: to copy it there takes longer than to make it.
+        this.threads.spare_capacity_mut()[0].write(Thread {
             fiber: Some(fiber),
             exit,
             op: ptr::null(),
@@ -569,6 +575,8 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             joined_by: None,
             object: Object::new(),
         });
+        // SAFETY: there are so many.
+        this.threads.set_len(id + 1);
         if this.want_accesses && id > 0 {
             this.log(end_of(id as TaskId), true, true);
         }

@@ -124,10 +124,12 @@ fn overlap_as_before(a: &Piece, b: &Piece) -> bool {
 /// Whether it is an address in the program itself.
 pub(super) fn is_static(address: usize) -> bool {
     static PROGRAM: OnceLock<Vec<Range<usize>>> = OnceLock::new();
-    PROGRAM.get_or_init(program).iter().any(|part| part.contains(&address))
+    let parts = PROGRAM.get_or_init(program);
+    let before = parts.partition_point(|part| part.start <= address);
+    parts[..before].last().is_some_and(|part| part.contains(&address))
 }
 
-/// Where the program is in memory, with its libraries.
+/// Where the program is in memory, with its libraries: parts in the order of their addresses.
 #[cfg(target_os = "linux")]
 fn program() -> Vec<Range<usize>> {
     unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, parts: *mut libc::c_void) -> libc::c_int {
@@ -146,6 +148,7 @@ fn program() -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
     // SAFETY: the function is called only during the call, with the list.
     unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut parts).cast()) };
+    parts.sort_by_key(|part| part.start);
     parts
 }
 

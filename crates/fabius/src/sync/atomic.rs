@@ -155,13 +155,13 @@ macro_rules! atomic {
             }
 
             /// Announces a load or a change. Says who looks at it.
-            #[inline]
+            #[inline(always)]
             fn point(&self, name: &'static str, write: bool, order: Ordering, at: &'static Location<'static>) -> Watched {
                 rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
                 rt::watched([order; 2])
             }
 
-            #[inline]
+            #[inline(always)]
             fn change(&self, name: &'static str, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
                 match self.point(name, true, did.order(), at) {
                     Watched::Outside => self.change_outside(f),
@@ -269,7 +269,7 @@ macro_rules! atomic {
                 old
             }
 
-            #[inline]
+            #[inline(always)]
             fn exchange(
                 &self,
                 name: &'static str,
