@@ -22,9 +22,14 @@ pub struct Growth {
 }
 
 impl Growth {
+    /// Whether the curve has a point after so many executions.
+    pub(crate) fn has_point(&self, executions: u64) -> bool {
+        executions >= self.next.max(1)
+    }
+
     /// So many have been seen after so many executions.
     pub fn see(&mut self, executions: u64, distinct: usize) {
-        if executions >= self.next.max(1) {
+        if self.has_point(executions) {
             let power = 10u64.saturating_pow(executions.checked_ilog10().map_or(0, |digits| digits + 1));
             self.next = power.min(executions + 1 + executions * 3 / 20);
             self.points.push(Grown { executions, distinct: distinct as u64 });

@@ -37,7 +37,36 @@ pub(crate) struct Reached {
 pub(crate) struct Given(u64);
 
 /// Classes of executions.
-pub(crate) type Signatures = HashSet<u128, BuildHasherDefault<Given>>;
+#[derive(Default)]
+pub(crate) struct Signatures {
+    known: HashSet<u128, BuildHasherDefault<Given>>,
+    /// Those of the last executions. They are looked up together, because each waits for memory, and then these wait at the same time.
+    last: Vec<u128>,
+}
+
+/// So many are looked up together.
+const TOGETHER: usize = 64;
+
+impl Signatures {
+    /// That of an execution.
+    #[inline]
+    pub fn add(&mut self, signature: u128) {
+        self.last.push(signature);
+        if self.last.len() >= TOGETHER {
+            self.look_up();
+        }
+    }
+
+    /// How many different ones there are.
+    pub fn len(&mut self) -> usize {
+        self.look_up();
+        self.known.len()
+    }
+
+    fn look_up(&mut self) {
+        self.known.extend(self.last.drain(..));
+    }
+}
 
 impl Hasher for Given {
     fn finish(&self) -> u64 {

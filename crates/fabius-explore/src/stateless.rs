@@ -215,7 +215,7 @@ impl<S: System + Sync> Search<'_, S> {
                 shared.next.retain(|item| item.comes_to.is_none_or(|class| !reached.is_beaten(class, item.cost)));
             }
             let (this, is_whole, nothing_is_left) =
-                (self.stats(&shared), shared.limit.is_none(), shared.next.is_empty());
+                (self.stats(&mut shared), shared.limit.is_none(), shared.next.is_empty());
             shared.work = std::mem::take(&mut shared.next);
             drop(shared);
             self.completed = self.completed.max(is_whole.then_some(this.bound));
@@ -237,7 +237,7 @@ impl<S: System + Sync> Search<'_, S> {
     }
 
     /// What was explored up to the level that is being explored.
-    fn stats(&self, shared: &Shared) -> LevelStats {
+    fn stats(&self, shared: &mut Shared) -> LevelStats {
         let Options { strategy, max, .. } = self.context.options;
         LevelStats {
             bound: if *strategy == Strategy::Iterative { self.bound } else { max.unwrap_or(0) },
@@ -266,10 +266,10 @@ impl<S: System + Sync> Search<'_, S> {
     /// What was found.
     pub fn outcome(mut self) -> Outcome {
         if !self.is_over {
-            let this = self.stats(&self.lock());
+            let this = self.stats(&mut self.lock());
             self.note_level(this);
         }
-        let shared = self.shared.into_inner().expect("no worker has panicked");
+        let mut shared = self.shared.into_inner().expect("no worker has panicked");
         // Of a system that behaves differently, nothing else is known.
         let differs = shared.limit.filter(|limit| *limit == Cut::Nondeterminism);
         let cut = differs.or(shared.cut).or(shared.limit);
@@ -330,16 +330,21 @@ impl<S: System + Sync> Search<'_, S> {
         shared.next.append(&mut found.next);
         shared.executions += std::mem::take(&mut found.executions);
         shared.transitions += std::mem::take(&mut found.transitions);
-        shared.signatures.extend(found.complete.take());
-        let (executions, distinct) = (shared.executions, shared.signatures.len());
-        shared.growth.see(executions, distinct);
+        found.complete.take().into_iter().for_each(|signature| shared.signatures.add(signature));
+        let executions = shared.executions;
+        let may_begin_anew = self.may_begin_anew && executions >= MANY;
+        let is_asked = may_begin_anew || shared.growth.has_point(executions);
+        let distinct = if is_asked { shared.signatures.len() } else { 0 };
+        if is_asked {
+            shared.growth.see(executions, distinct);
+        }
         let limit = found.limit.take();
         shared.limit = limit.filter(|limit| *limit == Cut::Nondeterminism).or(shared.limit).or(limit);
         shared.depth = found.depth;
         shared.has_deadlines |= std::mem::take(&mut found.has_deadlines);
-        let comes_to_few = executions >= MANY && executions > EACH * distinct as u64;
+        let comes_to_few = may_begin_anew && executions > EACH * distinct as u64;
         let is_over = shared.work.is_empty() && shared.next.is_empty();
-        shared.begins_anew |= self.may_begin_anew && comes_to_few && !shared.has_deadlines && !is_over;
+        shared.begins_anew |= comes_to_few && !shared.has_deadlines && !is_over;
         if let Some(new) = found.bug.take() {
             // The whole level is run, so that the answer does not depend on the number of jobs.
             let key = |f: &Found| (f.schedule.len(), f.what.rank(), format!("{:?}", f.schedule));

@@ -53,9 +53,12 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         let mut all = all.lock().expect("no worker has panicked");
         all.transitions += u64::from(walked.steps);
         all.executions += 1;
-        all.signatures.extend(walked.signature);
-        let (executions, distinct) = (all.executions, all.signatures.len());
-        all.growth.see(executions, distinct);
+        walked.signature.into_iter().for_each(|signature| all.signatures.add(signature));
+        let executions = all.executions;
+        if all.growth.has_point(executions) {
+            let distinct = all.signatures.len();
+            all.growth.see(executions, distinct);
+        }
         if now.saturating_duration_since(all.reported) > Duration::from_millis(200) {
             all.reported = now;
             (monitor.progress)(&Progress {
@@ -69,7 +72,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         all.limit = all.limit.or(walked.limit);
         walked.bug
     });
-    let All { transitions, executions, signatures, growth, cut, limit, .. } =
+    let All { transitions, executions, mut signatures, growth, cut, limit, .. } =
         all.into_inner().expect("no worker has panicked");
     let bug = found.map(|(_, found)| found);
     let level = LevelStats { bound: 0, executions, states: signatures.len() as u64, transitions };

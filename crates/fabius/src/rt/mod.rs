@@ -598,6 +598,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
 ///
 /// # Safety
 /// `rt` is the current execution, and nobody holds a reference into it.
+#[inline(always)]
 unsafe fn run(rt: *mut Rt, id: usize) {
     // SAFETY: no reference is held while the thread runs.
     unsafe {

@@ -169,6 +169,7 @@ pub(crate) fn halt() -> ! {
 }
 
 /// Runs the body of a thread and catches its panic; a body that is abandoned has no result.
+#[inline(always)]
 pub(crate) fn catch<T>(body: impl FnOnce() -> T) -> Option<std::thread::Result<T>> {
     match std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)) {
         Ok(value) => Some(Ok(value)),

@@ -212,7 +212,7 @@ macro_rules! atomic {
 
             /// As in std: a scheduling point.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn load(&self, order: Ordering) -> $ty {
                 check_orderings!(load order);
                 let at = Location::caller();
@@ -237,7 +237,7 @@ macro_rules! atomic {
 
             /// As in std: a scheduling point.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn store(&self, value: $ty, order: Ordering) {
                 check_orderings!(store order);
                 self.change("store", Did::Store(order), Location::caller(), |_| value);
@@ -245,7 +245,7 @@ macro_rules! atomic {
 
             /// As in std: a scheduling point.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn swap(&self, value: $ty, order: Ordering) -> $ty {
                 self.change("swap", Did::Change(order), Location::caller(), |_| value)
             }
@@ -255,7 +255,7 @@ macro_rules! atomic {
             /// # Errors
             /// The value, if it is another.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(failure failure);
                 let orders = (success, failure);
@@ -349,7 +349,7 @@ macro_rules! atomic {
             /// # Errors
             /// The value, if it is another, or for no reason.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn compare_exchange_weak(&self, current: $ty, new: $ty, success: Ordering, failure: Ordering) -> Result<$ty, $ty> {
                 check_orderings!(failure failure);
                 let at = Location::caller();
@@ -498,7 +498,7 @@ macro_rules! integer {
         $(
             /// As in std: a scheduling point.
             #[track_caller]
-            #[inline]
+            #[inline(always)]
             pub fn $method(&self, value: $ty, order: Ordering) -> $ty {
                 self.change(stringify!($method), Did::Change(order), Location::caller(), |$v| {
                     let $x = value;

@@ -85,7 +85,7 @@ impl RawMutex {
         self.holder.load(Ordering::Acquire) == FREE
     }
 
-    #[inline]
+    #[inline(always)]
     fn lock(&self, name: &'static str, at: &'static Location<'static>) -> Option<Outside<'_>> {
         if rt::current().is_null() {
             let outside = self.outside.lock().unwrap_or_else(PoisonError::into_inner);
@@ -126,7 +126,7 @@ impl RawMutex {
         self.taken_at.store(ptr::from_ref(at).cast_mut(), Ordering::Relaxed);
     }
 
-    #[inline]
+    #[inline(always)]
     pub fn unlock(&self, at: &'static Location<'static>, last: impl FnOnce()) {
         let _free = Finally(|| self.free());
         if !rt::current().is_null() {
@@ -189,6 +189,7 @@ fn result<G>(poisoned: bool, value: G) -> LockResult<G> {
 impl<T: ?Sized> Mutex<T> {
     /// As in std: a scheduling point; waits for the lock.
     #[track_caller]
+    #[inline(always)]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         let outside = self.raw.lock("lock", Location::caller());
         self.guard(outside)
@@ -221,6 +222,7 @@ impl<T: ?Sized> Mutex<T> {
         Ok(self.guard(None)?)
     }
 
+    #[inline(always)]
     fn guard<'a>(&'a self, outside: Option<Outside<'a>>) -> LockResult<MutexGuard<'a, T>> {
         let panicking = std::thread::panicking();
         let guard = MutexGuard { lock: self, panicking, outside, not_send: std::marker::PhantomData };
@@ -294,6 +296,7 @@ impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    #[inline(always)]
     fn drop(&mut self) {
         let raw = &self.lock.raw;
         let poisons = !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false);
