@@ -19,7 +19,7 @@ use crate::execution::Execution;
 use crate::scheduler::Pick;
 use crate::search::Strategy;
 use crate::system::{Access, BufferId, DECLARED_BUFFER, Plan, System, number_of_declared};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What the walks before have shown.
 #[derive(Debug, Default)]
@@ -84,8 +84,8 @@ pub(crate) struct Picker<'a> {
     pub seen: Seen,
     /// PCT, POS: priorities of threads.
     priorities: Priorities,
-    /// PCT: steps at which the thread that would go on falls to the lowest priority so far.
-    changes: BTreeSet<u32>,
+    /// PCT: steps at which the thread that would go on falls to the lowest priority so far, the next one last.
+    changes: Vec<u32>,
     low: u64,
     /// SURW: the variable, and whose access to it comes next.
     interesting: Option<u64>,
@@ -93,6 +93,14 @@ pub(crate) struct Picker<'a> {
     /// SURW: the number of the youngest thread when that was drawn.
     youngest: usize,
     /// Memory for the next pick.
+    picks: Vec<Pick>,
+}
+
+/// Memory of a picker, for the next one.
+#[derive(Default)]
+pub(crate) struct PickerMemory {
+    priorities: Priorities,
+    changes: Vec<u32>,
     picks: Vec<Pick>,
 }
 
@@ -118,10 +126,12 @@ impl Priorities {
 }
 
 impl<'a> Picker<'a> {
-    pub fn new(strategy: Strategy, known: &'a Known, mut rng: fastrand::Rng) -> Picker<'a> {
-        let mut changes = BTreeSet::new();
+    pub fn new(strategy: Strategy, known: &'a Known, mut rng: fastrand::Rng, memory: PickerMemory) -> Picker<'a> {
+        let PickerMemory { mut priorities, mut changes, picks } = memory;
+        (changes.clear(), priorities.threads.clear(), priorities.declared.clear());
         if let Strategy::Pct(depth) = strategy {
-            changes = (1..depth).map(|_| rng.u32(1..=known.length.max(1))).collect();
+            changes.extend((1..depth).map(|_| rng.u32(1..=known.length.max(1))));
+            changes.sort_unstable_by(|a, b| b.cmp(a));
         }
         let shared = if strategy == Strategy::Surw { known.shared() } else { Vec::new() };
         let interesting = if shared.is_empty() { None } else { Some(shared[rng.usize(..shared.len())]) };
@@ -131,14 +141,19 @@ impl<'a> Picker<'a> {
             rng,
             watches: strategy == Strategy::Surw,
             seen: Seen::default(),
-            priorities: Priorities::default(),
-            picks: Vec::new(),
+            priorities,
+            picks,
             changes,
             low: 1 << 20,
             interesting,
             intended: None,
             youngest: 0,
         }
+    }
+
+    /// The memory, for the next run.
+    pub fn into_memory(self) -> PickerMemory {
+        PickerMemory { priorities: self.priorities, changes: self.changes, picks: self.picks }
     }
 
     /// One of the moves, all of which run a task.
@@ -188,7 +203,7 @@ impl<'a> Picker<'a> {
             Strategy::Random => Some((Plan::Drawn(self.rng.clone()), u32::MAX)),
             // It stays as it is until the next point of change.
             Strategy::Pct(_) => {
-                let change = self.changes.first().map_or(u32::MAX, |change| change.saturating_sub(run.steps() + 1));
+                let change = self.changes.last().map_or(u32::MAX, |change| change.saturating_sub(run.steps() + 1));
                 Some((Plan::Highest(&self.priorities.threads), change))
             }
             _ => None,
@@ -227,12 +242,15 @@ impl<'a> Picker<'a> {
     fn by_priority<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
         let (step, plans) = (run.steps(), run.plans_ahead());
         // Where steps are made by a plan, one that can go on alone needs no priority until it falls.
-        if picks.len() == 1 && plans && self.changes.first().is_none_or(|change| *change > step) {
+        if picks.len() == 1 && plans && self.changes.last().is_none_or(|change| *change > step) {
             return 0;
         }
         self.give_priorities(picks);
-        while self.changes.first().is_some_and(|change| *change <= step) {
-            self.changes.pop_first();
+        while self.changes.last().is_some_and(|change| *change <= step) {
+            let change = self.changes.pop();
+            while change.is_some() && self.changes.last().copied() == change {
+                self.changes.pop();
+            }
             self.low -= 1;
             let falls = picks[self.highest(picks)].buffer;
             *self.priorities.of(falls) = self.low;

@@ -4,7 +4,7 @@ use crate::dispatcher::Move;
 use crate::execution::{Execution, Spare};
 use crate::growth::Growth;
 use crate::node::{Context, Script, Stop};
-use crate::pick::{Known, Picker, needs_scouts};
+use crate::pick::{Known, Picker, PickerMemory, needs_scouts};
 use crate::reached::Signatures;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy, Workers};
 use crate::system::System;
@@ -34,7 +34,8 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let mut known = Known::default();
     let mut scout = Memory::default();
     for run in 0..scouts(options.strategy) {
-        let mut picker = Picker::new(Strategy::Random, &known, fastrand::Rng::with_seed(run));
+        let rng = fastrand::Rng::with_seed(run);
+        let mut picker = Picker::new(Strategy::Random, &known, rng, PickerMemory::default());
         picker.watches = true;
         walk(&context, monitor, seed_of(options.seed, !run), &mut picker, &mut scout);
         let seen = picker.seen;
@@ -48,8 +49,9 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
             return None;
         }
         let mut rng = seed_of(options.seed, run);
-        let mut picker = Picker::new(options.strategy, &known, rng.fork());
+        let mut picker = Picker::new(options.strategy, &known, rng.fork(), std::mem::take(&mut mine.picker));
         let walked = walk(&context, monitor, rng, &mut picker, mine);
+        mine.picker = picker.into_memory();
         let mut all = all.lock().expect("no worker has panicked");
         all.transitions += u64::from(walked.steps);
         all.executions += 1;
@@ -116,6 +118,7 @@ struct Memory {
     moves: Vec<Move>,
     script: Script,
     spare: Spare,
+    picker: PickerMemory,
 }
 
 struct Walked {

@@ -167,6 +167,7 @@ fn leaves<T>(result: &Result<T>) {
     }
 }
 
+#[inline(always)]
 fn start<'a, F, T>(
     f: F,
     builder: Builder,
@@ -190,6 +191,7 @@ where
 
 /// As in std: a scheduling point. The thread runs at once up to its first operation on shared state.
 #[track_caller]
+#[inline(always)]
 pub fn spawn<F, T>(f: F) -> JoinHandle<T>
 where
     F: FnOnce() -> T + Send + 'static,
@@ -270,7 +272,7 @@ impl ThreadId {
         Op { variable: end_of(self.0 as TaskId), ..Op::local(name, at) }
     }
 
-    #[inline]
+    #[inline(always)]
     fn join(self, at: &'static Location<'static>) {
         let op = Op { joins: Some(self.0), ..self.end("join", at) };
         rt::point(op.when(&self, has_finished));
@@ -311,6 +313,7 @@ impl<T> JoinHandle<T> {
     /// # Errors
     /// The panic of the thread.
     #[track_caller]
+    #[inline(always)]
     pub fn join(mut self) -> Result<T> {
         self.thread.of.check();
         self.thread.id.join(Location::caller());

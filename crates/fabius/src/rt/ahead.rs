@@ -58,7 +58,8 @@ impl Waiting {
     /// Whether none of these waits, nor anyone whose operation touches nothing.
     #[inline]
     fn none_of(&self, threads: u64) -> bool {
-        (self.unconditional | self.conditional) & threads | self.quiet == 0
+        // Who waits for the end of a thread that has ended needs no condition.
+        (self.unconditional | self.conditional & !self.joining) & threads | self.quiet == 0
     }
 
     /// Whether the thread can go on without more ado.

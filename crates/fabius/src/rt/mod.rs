@@ -530,13 +530,28 @@ pub(crate) struct Beginning {
 }
 
 /// Makes a thread and runs its beginning. Returns its number. Only inside of an execution.
+#[inline(always)]
 pub(crate) fn spawn(beginning: Beginning) -> usize {
     let rt = RT.get();
-    let Beginning { job, name, stack, at } = beginning;
-    let (fiber, exit) = match Fiber::start(job, stack, abandoned::give_back) {
-        Ok(started) => started,
-        Err(error) => return limit::no_memory(stack, &error),
+    let (id, parent) = match make_thread(rt, beginning) {
+        Ok(made) => made,
+        Err((stack, error)) => return limit::no_memory(stack, &error),
     };
+    // SAFETY: as in `with`: no reference is held while the thread runs.
+    unsafe {
+        run(rt, id);
+        let this = &mut *rt;
+        this.beginnings -= 1;
+        this.current = parent;
+    }
+    id
+}
+
+/// Makes a thread that is about to begin: its number, and that of the one that runs. Or how large a stack there is no memory for.
+#[inline(never)]
+fn make_thread(rt: *mut Rt, beginning: Beginning) -> Result<(usize, usize), (usize, std::io::Error)> {
+    let Beginning { job, name, stack, at } = beginning;
+    let (fiber, exit) = Fiber::start(job, stack, abandoned::give_back).map_err(|error| (stack, error))?;
     let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
@@ -586,11 +601,7 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
             orders.spawned(parent, id);
         }
         this.beginnings += 1;
-        run(rt, id);
-        let this = &mut *rt;
-        this.beginnings -= 1;
-        this.current = parent;
-        id
+        Ok((id, parent))
     }
 }
 
