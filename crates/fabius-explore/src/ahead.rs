@@ -15,6 +15,8 @@ pub struct Ahead {
     /// Those that are given, each with how often; which is next.
     given: Vec<(TaskId, u32)>,
     at: usize,
+    /// Whether the first that can go on does when all these have been made.
+    then_first: bool,
     /// The numbers of threads of which the highest goes on.
     numbers: Vec<u64>,
     /// Who has it, and those that would go on instead of it, as bits.
@@ -47,6 +49,7 @@ impl Ahead {
     /// So many steps may be made, by whom the plan says.
     pub fn plan(&mut self, steps: u32, plan: Plan<'_>) {
         (self.steps, self.switches) = (steps, 0);
+        self.then_first = matches!(plan, Plan::GivenThenFirst(_));
         self.who = match plan {
             Plan::Alone => Who::Alone,
             Plan::First => Who::First,
@@ -54,7 +57,7 @@ impl Ahead {
                 self.dice = Some(dice);
                 Who::Drawn
             }
-            Plan::Given(given) => {
+            Plan::Given(given) | Plan::GivenThenFirst(given) => {
                 self.given.clear();
                 self.given.extend_from_slice(given);
                 self.at = 0;
@@ -94,6 +97,15 @@ impl Ahead {
             Who::Highest => self.highest == thread && none_of(self.rivals),
             Who::Alone | Who::First | Who::Given | Who::Drawn => false,
         }
+    }
+
+    /// Whether it is given who makes the next step, or that nobody does.
+    #[inline]
+    pub fn gives(&mut self) -> bool {
+        if self.is_given() && self.then_first && self.given[self.at..].iter().all(|(_, times)| *times == 0) {
+            self.who = Who::First;
+        }
+        self.is_given()
     }
 
     /// Whether it is given that the thread makes one step more, as before. Then it must make it.

@@ -413,11 +413,10 @@ impl Kept {
             Some((&Made::Step { task, write, may_write, variable, other }, before)) => {
                 match self.history.take() {
                     Some(mut history) => {
-                        self.follow(first, before, Some(&mut history));
+                        self.follow(Some(first), before, Some(&mut history));
                         self.history = Some(history);
                     }
-                    None if self.repeats(before) => {}
-                    None => self.follow(first, before, None),
+                    None => self.follow_plainly(first, before),
                 }
                 Step { task, number: self.numbers[index(task)], write, may_write, variable, other }
             }
@@ -427,32 +426,49 @@ impl Kept {
         last
     }
 
-    /// Whether these steps and the first are those that the execution repeats, and what they come to is known.
-    fn repeats(&mut self, before: &[Made]) -> bool {
-        if !self.marks.is_on || self.steps > 0 || self.taken.steps() > 0 {
-            return false;
+    /// What the first step and those behind it come to, where it is not asked what conflicts. What is known of those that the execution
+    /// repeats is not found out again.
+    fn follow_plainly(&mut self, first: Step, before: &[Made]) {
+        let Some((steps, at)) = self.repeats(before) else { return self.follow(Some(first), before, None) };
+        let Kept { classes, taken, numbers, marks, born, .. } = self;
+        if marks.put_back(steps, classes, numbers, born) {
+            taken.begin_like(&self.taken_last, steps as usize);
+            self.steps = steps;
+        } else {
+            self.follow(Some(first), &before[..at], None);
+            self.marks.add(steps, &self.classes, &self.numbers, self.born);
         }
-        let steps = 1 + before.iter().filter(|made| matches!(made, Made::Step { .. })).count() as u32;
-        let Kept { classes, numbers, born, .. } = self;
-        if !self.marks.is_wanted(steps) || !self.marks.put_back(steps, classes, numbers, born) {
-            return false;
+        self.follow(None, &before[at..], None);
+    }
+
+    /// If the first step and some of these are those that the execution repeats: how many these are, and where the others begin.
+    fn repeats(&self, before: &[Made]) -> Option<(u32, usize)> {
+        let steps = self.marks.wanted().filter(|_| self.steps == 0 && self.taken.steps() == 0)?;
+        let (mut at, mut left) = (0, steps);
+        while let Some(made) = before.get(at) {
+            left -= u32::from(matches!(made, Made::Step { .. }));
+            if left == 0 {
+                break;
+            }
+            at += 1;
         }
-        self.taken.begin_like(&self.taken_last, steps as usize);
-        self.steps = steps;
-        true
+        (left <= 1).then_some((steps, at))
     }
 
     /// What the first step and those behind it come to, but for the last one.
     #[inline(always)]
-    fn follow(&mut self, first: Step, before: &[Made], mut history: Option<&mut History>) {
+    fn follow(&mut self, first: Option<Step>, before: &[Made], mut history: Option<&mut History>) {
         let Kept { classes, taken, numbers, marks, .. } = self;
-        let (mut runs, mut children, steps) = (first.task, 0, taken.steps());
+        let (mut runs, mut children, steps) = (0, 0, taken.steps());
         let mut others_go_on = false;
-        classes.made(first.task, first.variable, first.write, first.other);
-        if let Some(history) = &mut history {
-            history.step(first.task, first.does(), classes.last_step_of(first.task));
+        if let Some(first) = first {
+            classes.made(first.task, first.variable, first.write, first.other);
+            if let Some(history) = &mut history {
+                history.step(first.task, first.does(), classes.last_step_of(first.task));
+            }
+            taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
+            runs = first.task;
         }
-        taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
         for made in before {
             match *made {
                 Made::Step { task, write, may_write, variable, other } => {
@@ -487,7 +503,7 @@ impl Kept {
             }
         }
         self.steps += taken.steps() - steps;
-        if others_go_on || marks.is_wanted(self.steps) {
+        if others_go_on {
             marks.add(self.steps, classes, numbers, self.born);
         }
     }

@@ -66,9 +66,9 @@ impl Marks {
         self.marks.push_back(mark);
     }
 
-    /// Whether so many steps are all that is repeated.
-    pub fn is_wanted(&self, steps: u32) -> bool {
-        self.wanted == Some(steps)
+    /// How many steps are repeated, where points are remembered.
+    pub fn wanted(&self) -> Option<u32> {
+        self.wanted
     }
 
     /// Puts there what is remembered of the point after so many steps of the last execution, which the next one has in common with
@@ -136,7 +136,7 @@ mod tests {
         classes.announced(0, None, None);
         marks.add(2, &classes, &numbers, born);
         marks.begin(&[(0, 1), (1, 1)], &[(0, 2)]);
-        assert!(marks.is_wanted(1) && !marks.put_back(2, &mut classes, &mut numbers, &mut born));
+        assert!(marks.wanted() == Some(1) && !marks.put_back(2, &mut classes, &mut numbers, &mut born));
         assert!(marks.put_back(1, &mut classes, &mut numbers, &mut born));
         assert_eq!(classes.number(), there);
         marks.begin(&[(1, 2)], &[(0, 1), (1, 1)]);

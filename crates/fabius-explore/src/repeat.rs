@@ -12,15 +12,16 @@ use crate::system::{Plan, System, TaskId};
 /// for each of them.
 const MOST: usize = 64;
 
-/// How far a path was repeated: which entry is next, how often that was made, and how the last step ended.
+/// How far a path was repeated: which entry is next, and how often that was made; which of the steps of the last move are behind the
+/// path; and how the last step ended.
 pub(crate) struct Repeats {
     pub at: usize,
     pub time: u32,
+    pub beyond: std::ops::Range<u32>,
     pub result: Result<(), Stop>,
 }
 
-/// Makes steps of a prefix, if several can be made. Steps that make choices are left, and if `all` is not wanted the last step of
-/// the path.
+/// Makes steps of a prefix, if several can be made. Steps that make choices are left.
 pub(crate) fn repeat_ahead<S: System>(
     item: &Item,
     (at, time): (usize, u32),
@@ -37,15 +38,20 @@ pub(crate) fn repeat_ahead<S: System>(
     let mut rest = item.path[at..].iter().peekable();
     while let Some((task, times)) = rest.next().filter(|(_, times)| *times != CHOICE && given.len() < most) {
         let before = if given.is_empty() { time } else { 0 };
-        let is_plain = rest.peek().map_or(end == End::Made, |(_, times)| *times != CHOICE);
+        let is_plain = rest.peek().map_or(end != End::Left, |(_, times)| *times != CHOICE);
         given.push((*task, times - before - u32::from(!is_plain)));
         if !is_plain {
             break;
         }
     }
-    let made = repeat_given(&mut given, item.cost, run);
+    let all = given.iter().map(|(_, times)| times).sum();
+    let is_whole = given.len() == item.path.len() - at && end != End::Left;
+    let more = if let (End::GoesOn(most), true) = (end, is_whole) { room(run.steps() + all, most) } else { 0 };
+    let made = repeat_given(&mut given, (all, more), item.cost, run);
     out.given = given;
-    let (mut made, result) = made?;
+    let (made, result) = made?;
+    let beyond = all..made.max(all);
+    let mut made = made.min(all);
     let (mut at, mut time) = (at, time);
     while made > 0 {
         let (task, of) = item.path[at];
@@ -56,7 +62,7 @@ pub(crate) fn repeat_ahead<S: System>(
             (at, time) = (at + 1, 0);
         }
     }
-    Some(Repeats { at, time, result })
+    Some(Repeats { at, time, beyond, result })
 }
 
 /// What becomes of the last step of a path.
@@ -64,17 +70,24 @@ pub(crate) fn repeat_ahead<S: System>(
 pub(crate) enum End {
     /// It is made with the others, if it makes no choices that are given.
     Made,
+    /// The same, and the first task that can go on does, up to so many steps.
+    GoesOn(u32),
     /// It is left.
     Left,
 }
 
-/// Makes steps of these tasks, each so often, if there are several; how many it has made, and how the last one ended.
+/// How many steps may be made without asking after so many, of which there may be so many: now and then somebody looks at the clock.
+pub(crate) fn room(steps: u32, most: u32) -> u32 {
+    most.saturating_sub(steps + 1).min((510 - steps % 256) % 256)
+}
+
+/// Makes steps of these tasks, each so often, if there are several, and so many more; how many it has made, and how the last one ended.
 fn repeat_given<S: System>(
     given: &mut [(TaskId, u32)],
+    (all, more): (u32, u32),
     cost: u32,
     run: &mut Execution<'_, '_, S>,
 ) -> Option<(u32, Result<(), Stop>)> {
-    let all: u32 = given.iter().map(|(_, times)| times).sum();
     let first = given.iter_mut().find(|(_, times)| *times > 0).filter(|_| all > 1)?;
     let task = first.0;
     first.1 -= 1;
@@ -83,6 +96,7 @@ fn repeat_given<S: System>(
     }
     run.script.set(std::iter::empty());
     let before = run.steps();
-    let result = run.go_ahead(Move::Run(Pick { buffer: task, task }), cost, all - 1, Plan::Given(given)).map(|_| ());
+    let plan = if more > 0 { Plan::GivenThenFirst(given) } else { Plan::Given(given) };
+    let result = run.go_ahead(Move::Run(Pick { buffer: task, task }), cost, all - 1 + more, plan).map(|_| ());
     Some((run.steps() - before, result))
 }

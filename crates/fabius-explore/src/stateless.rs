@@ -19,7 +19,7 @@ use crate::node::{Context, Stop};
 use crate::persistent::{Left, Persistent};
 use crate::prefixes::{Findings, Item, Priced, choices_at};
 use crate::reached::{Class, Reached, Signatures};
-use crate::repeat::{End, repeat_ahead};
+use crate::repeat::{End, repeat_ahead, room};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
 use crate::system::{Made, Plan, System, TaskId};
@@ -532,7 +532,11 @@ impl<S: System + Sync> Search<'_, S> {
         let (mut at, mut time) = (start, 0);
         let mut last = None;
         while at < item.path.len() {
-            let end = if run.history().is_some() { End::Left } else { End::Made };
+            let end = match run.history() {
+                Some(_) => End::Left,
+                None if self.goes_on_freely() => End::GoesOn(self.context.options.max_steps),
+                None => End::Made,
+            };
             if let Some(repeats) = repeat_ahead(item, (at, time), run, out, end) {
                 (at, time) = (repeats.at, repeats.time);
                 let is_new = at == item.path.len();
@@ -542,7 +546,9 @@ impl<S: System + Sync> Search<'_, S> {
                 }
                 if is_new {
                     last = item.path.last().map(|(task, _)| Move::Run(Pick { buffer: *task, task: *task }));
-                    out.transitions += 1;
+                    out.transitions += 1 + u64::from(repeats.beyond.end - repeats.beyond.start);
+                    out.depth = run.steps();
+                    went_ahead(run, repeats.beyond.start - 1, bound, out);
                     let deviation = self.context.price_of_deviation();
                     out.others(&run.script, 0, Priced { cost: item.cost, deviation, bound });
                     out.taken(&run.script);
@@ -690,17 +696,7 @@ impl<S: System + Sync> Search<'_, S> {
             };
             out.transitions += u64::from(run.steps() - before);
             out.went(decision(number, &mv), 1);
-            for made in run.went_ahead() {
-                match *made {
-                    Made::Step { task, .. } => out.went(task, 1),
-                    // It costs nothing.
-                    Made::Others(others) => {
-                        let others = (0..u64::BITS).filter(|task| others >> task & 1 == 1);
-                        others.for_each(|task| out.leave(task, run.cost, None, bound));
-                    }
-                    Made::Born(_) | Made::Finished(_) => {}
-                }
-            }
+            went_ahead(run, 0, bound, out);
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
             out.taken(&run.script);
@@ -727,14 +723,19 @@ impl<S: System + Sync> Search<'_, S> {
         self.reached.is_none() && self.persistent.is_none()
     }
 
+    /// Whether the first task that can go on does, because all are free and every execution is looked at.
+    fn goes_on_freely(&self) -> bool {
+        self.marks() && self.context.options.bound == Bound::None
+    }
+
     /// Where every execution is looked at: by whom more steps may be made without asking, and how many. Without a bound the first task
     /// that can go on does, and otherwise one that can go on alone.
     fn ahead(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> Option<(Plan<'static>, u32)> {
-        let is_free = self.context.options.bound == Bound::None;
-        if self.reached.is_some() || self.persistent.is_some() || !is_free && moves.len() > 1 || !run.plans_ahead() {
+        let is_free = self.goes_on_freely();
+        if !self.marks() || !is_free && moves.len() > 1 || !run.plans_ahead() {
             return None;
         }
-        let more = (self.context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
+        let more = room(run.steps(), self.context.options.max_steps);
         Some((if is_free { Plan::First } else { Plan::Alone }, more)).filter(|_| more > 0)
     }
 
@@ -750,6 +751,22 @@ impl<S: System + Sync> Search<'_, S> {
         out.complete = Some(signature);
         out.has_deadlines = self.may_begin_anew && self.context.system.has_deadlines(&run.node.state);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
+    }
+}
+
+/// Adds the steps of the last move after so many behind the first to the path, and what others could have done.
+fn went_ahead<S: System>(run: &Execution<'_, '_, S>, mut known: u32, bound: u32, out: &mut Findings) {
+    for made in run.went_ahead() {
+        match *made {
+            Made::Step { .. } if known > 0 => known -= 1,
+            Made::Step { task, .. } => out.went(task, 1),
+            // It costs nothing.
+            Made::Others(others) => {
+                let others = (0..u64::BITS).filter(|task| others >> task & 1 == 1);
+                others.for_each(|task| out.leave(task, run.cost, None, bound));
+            }
+            Made::Born(_) | Made::Finished(_) => {}
+        }
     }
 }
 

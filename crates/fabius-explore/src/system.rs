@@ -70,6 +70,8 @@ pub enum Plan<'a> {
     First,
     /// These, each so often.
     Given(&'a [(TaskId, u32)]),
+    /// These, each so often, and then the first of those that can go on.
+    GivenThenFirst(&'a [(TaskId, u32)]),
     /// Of those that can go on one that is drawn with the dice, all alike; where one alone can go on, nothing is drawn. One
     /// that touches nothing that others see goes on at once.
     Drawn(Dice),

@@ -33,7 +33,7 @@ impl Rt {
         if self.ahead.steps == 0 {
             return None;
         }
-        let next = match self.ahead.is_given() {
+        let next = match self.ahead.gives() {
             _ if !self.is_plain() => None,
             true => self.ahead.next_given().filter(|next| *next < self.threads.len() && self.is_possible(*next)),
             false => self.one_of_all(),

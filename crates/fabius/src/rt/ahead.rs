@@ -95,7 +95,7 @@ impl Rt {
     pub(super) fn goes_on_with(&mut self) -> Option<usize> {
         match self.hands_to.take() {
             None if self.ahead.steps > 0 && self.threads[self.current].finished => {
-                let next = match self.ahead.is_given() {
+                let next = match self.ahead.gives() {
                     true => self.given(),
                     false => self.one_of_all((0, 0)),
                 };
@@ -118,11 +118,10 @@ impl Rt {
     pub(super) fn goes_on_itself(&mut self, me: usize, op: &Op) -> bool {
         // SAFETY: the object outlives the operation.
         let can = |rt: &Rt| op.ready.is_none_or(|(ready, object)| unsafe { ready(object, rt, me) });
-        let next = if self.ahead.is_given() {
-            match self.ahead.gives_turn_to(me) {
-                true => can(self).then_some(me),
-                false => self.given(),
-            }
+        let next = if self.ahead.is_given() && self.ahead.gives_turn_to(me) {
+            can(self).then_some(me)
+        } else if self.ahead.gives() {
+            self.given()
         } else if self.ahead.is_surely_next(me, |threads| self.waiting.none_of(threads)) && can(self) {
             Some(me)
         } else {

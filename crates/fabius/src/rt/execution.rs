@@ -28,7 +28,9 @@ impl Execution {
         forget_panics();
         rt.settings = settings;
         rt.clocks.deviates = settings.refine.contains(Refine::WEAK);
-        rt.loops.clone_from(loops);
+        if !rt.loops.is(loops) {
+            rt.loops.clone_from(loops);
+        }
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
         let watched = Watched::mine(settings.deadline);

@@ -308,6 +308,11 @@ pub(super) enum Round {
 }
 
 impl Loops {
+    /// Whether it is what is known of the same test.
+    pub(super) fn is(&self, other: &Loops) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     fn with<R>(&self, at: &'static Location<'static>, f: impl FnOnce(Option<&mut Line>) -> R) -> R {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         f(lines.get_mut(&(std::ptr::from_ref(at) as usize)))

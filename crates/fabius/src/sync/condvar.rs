@@ -198,6 +198,7 @@ impl Condvar {
 
     /// As in std: a scheduling point.
     #[track_caller]
+    #[inline]
     pub fn notify_all(&self) {
         rt::point(Op::write("notify_all", self.waiters.id(), Location::caller()).ordered());
         let all = self.waiters.with(|waiters| std::mem::take(&mut waiters.0));
