@@ -128,7 +128,9 @@ impl Priorities {
 impl<'a> Picker<'a> {
     pub fn new(strategy: Strategy, known: &'a Known, mut rng: fastrand::Rng, memory: PickerMemory) -> Picker<'a> {
         let PickerMemory { mut priorities, mut changes, picks } = memory;
-        (changes.clear(), priorities.threads.clear(), priorities.declared.clear());
+        changes.clear();
+        priorities.threads.clear();
+        priorities.declared.clear();
         if let Strategy::Pct(depth) = strategy {
             changes.extend((1..depth).map(|_| rng.u32(1..=known.length.max(1))));
             changes.sort_unstable_by(|a, b| b.cmp(a));
