@@ -89,7 +89,7 @@ fn what_goes_wrong_near_the_end_is_found_soon_whatever_may_be_stale_before() {
             assert!(before == after || seen[..WORDS - 4].contains(&0) || seen[WORDS - 4..].contains(&1));
         });
         let raises = thread::spawn(move || *says.lock().unwrap() = 1);
-        [writes, reads, raises].map(|thread| thread.join().unwrap());
+        [writes, reads, raises].into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert!(report.is_bug() && report.executions < 1_000, "{report}");
 }
