@@ -1,4 +1,4 @@
-//! How long local variables live whose address is taken, where valid memory is asked about: from their declaration to the end of
+//! How long local variables live whose address is taken, from their declaration to the end of
 //! their block; and variables that each thread has one of, until it ends. What a pointer then means that is used later is no object.
 //!
 //! A variable beside each says in which threads it lives. Behind `break` and `continue` they end with the loop or the
@@ -8,7 +8,6 @@ use crate::core::*;
 use crate::lower::*;
 use crate::memory::{Direct, ObjectId, Pool};
 use crate::places::At;
-use crate::property::Property;
 use fabius_lang::program::*;
 use fabius_trace::Span;
 
@@ -39,16 +38,10 @@ impl Lower<'_, '_> {
     /// Has the lifetime of a local be followed whatever is asked: several tasks of one thread that have it are not told apart.
     pub fn follow_tasks(&mut self, id: ObjectId) {
         self.of_tasks.insert(id);
-        self.follow_anyway(id, 0);
+        self.follow_from(id, 0);
     }
 
     fn follow_from(&mut self, id: ObjectId, first: i64) {
-        if self.options.property == Some(Property::ValidMemsafety) {
-            self.follow_anyway(id, first);
-        }
-    }
-
-    fn follow_anyway(&mut self, id: ObjectId, first: i64) {
         if self.lives.contains_key(&id) {
             return;
         }
@@ -133,7 +126,10 @@ impl Lower<'_, '_> {
         }
         self.body.out = Block::new();
         self.ends_allocas(span);
-        self.ends_from(0, span);
+        // Other threads may use those of `main` until the process ends.
+        if self.body.function != "main" {
+            self.ends_from(0, span);
+        }
         let ends = std::mem::take(&mut self.body.out);
         let mut body = in_front_of_returns(body, &ends);
         if !matches!(body.last(), Some(Stmt { kind: StmtKind::Return(_), .. })) {

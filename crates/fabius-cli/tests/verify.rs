@@ -210,7 +210,7 @@ fn dumped(format: &str, extension: &str, number: usize) -> String {
 fn other_solvers_give_the_same_answers() {
     for (number, (_, _, is_bug)) in ASKED.iter().enumerate() {
         let path = dumped("smt2", "smt2", number);
-        for (tool, limit) in [("z3", "-T:30"), ("cvc5", "--tlim=30000")] {
+        for (tool, limit) in [("z3", "-T:30"), ("cvc5", "--tlimit=30000")] {
             if let Some(answer) = ask(tool, &[limit, &path]) {
                 assert_eq!(answer.trim(), if *is_bug { "sat" } else { "unsat" }, "{tool} {path}");
             }

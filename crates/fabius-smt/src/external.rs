@@ -171,7 +171,11 @@ impl Solver for External {
                 .push_str(&format!("(declare-const {literal} Bool)\n(assert (= {literal} {}))\n", name(terms, *t)));
             names.push(literal);
         }
-        self.text.push_str(&format!("(check-sat-assuming ({}))\n", names.join(" ")));
+        // An empty list is an error to cvc5 1.0.
+        match names.is_empty() {
+            true => self.text.push_str("(check-sat)\n"),
+            false => self.text.push_str(&format!("(check-sat-assuming ({}))\n", names.join(" "))),
+        }
         self.flush()?;
         match self.answer(Some(limits))?.as_deref() {
             Some("sat") => Ok(Answer::Sat),
