@@ -16,7 +16,7 @@ const PATIENCE: u32 = 30;
 /// Solvers by their commands.
 const PEERS: [&str; 3] = ["z3", "cvc5", "bitwuzla"];
 
-/// Arguments behind the name of the program; what else a row says.
+/// A command with its file, and further arguments.
 const PROGRAMS: [(&str, &str); 15] = [
     ("verify examples/fig9.fab", "--const N=8 --zields 1 --yields 1 --unwind 10 --recursion 10"),
     ("verify examples/fig10.fab", "--const N=4 --zields 4 --yields 1 --unwind 6 --recursion 6"),

@@ -1,5 +1,5 @@
-//! How long local variables live whose address is taken, from their declaration to the end of
-//! their block; and variables that each thread has one of, until it ends. What a pointer then means that is used later is no object.
+//! How long local variables live whose address is taken: from their declaration to the end of their block, those of `main` itself until
+//! the process ends; and variables that each thread has one of, until it ends. What a pointer then means that is used later is no object.
 //!
 //! A variable beside each says in which threads it lives. Behind `break` and `continue` they end with the loop or the
 //! `switch` that is left; where a block is entered again, the variable of the last time is taken for that of this time.

@@ -203,6 +203,9 @@ fn a_variable_is_no_memory_behind_its_block() {
     let thread = "__thread int y; void *f(void *p) { y = 1; g = &y; *g = 2; return 0; }";
     assert_eq!(is(thread, &format!("{main} *g = 2;")), "Memory");
     assert_eq!(is(thread, &format!("g = &y; *g = 1; {main} g = &y; *g = 2;")), "verified");
+    // Those of `main` are there until the process ends.
+    let thread = "void *f(void *p) { *(int *)p = 1; return 0; }";
+    assert_eq!(is(thread, "pthread_t t; int r; pthread_create(&t, 0, f, &r);"), "verified");
 }
 
 #[test]
