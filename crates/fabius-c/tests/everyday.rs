@@ -757,6 +757,9 @@ fn a_thread_that_is_cancelled_ends_where_it_may() {
     );
     let joins = "pthread_t u; void *other(void *p) { return 0; } void *run(void *p) { pthread_create(&u, 0, other, 0); pthread_join(u, 0); return 0; }";
     assert!(said(joins, start).contains("where threads are cancelled"));
+    // Nobody has begun.
+    let early = said(once, "pthread_cancel(t); pthread_create(&t, 0, run, 0); pthread_join(t, &r); assert(!r);");
+    assert!(early != "verified" && early != "Assertion", "{early}");
 }
 
 /// Threads that are buffers have their own; tasks of one thread that have a variable at once are not told apart, and of threads of

@@ -22,11 +22,12 @@ const CANCELED: i64 = -1;
 const POINTS: [&str; 4] = ["pthread_testcancel", "sleep", "usleep", "nanosleep"];
 
 /// Functions in which a thread waits, or talks to the world outside, and may be cancelled.
-const WAITS: [&str; 13] = [
+const WAITS: [&str; 14] = [
     "pthread_cond_wait",
     "pthread_cond_timedwait",
     "pthread_cond_clockwait",
     "pthread_join",
+    "thrd_join",
     "sem_wait",
     "sem_timedwait",
     "sem_clockwait",
@@ -102,7 +103,9 @@ impl<'a> Lower<'a, '_> {
                 let number = constant(i64::from(n), INT, span);
                 let of = self.of_threads("$handle", Type::Thread, number.clone(), span);
                 let asked = self.of_threads("$cancelled", Type::Bool, number, span);
-                let here = binary(BinaryOp::Eq, read(of), handle.clone());
+                // Who has not begun has no handle, nor has a variable that nobody has written to.
+                let is_one = binary(BinaryOp::Ne, handle.clone(), constant(0, Type::Thread, span));
+                let here = binary(BinaryOp::And, is_one, binary(BinaryOp::Eq, read(of), handle.clone()));
                 let yes = || boolean(true, span);
                 let take = vec![assign(&asked, yes(), span), assign(&known, yes(), span)];
                 block.push(stmt(StmtKind::If(Guard::Expr(here), take, Vec::new()), span));
