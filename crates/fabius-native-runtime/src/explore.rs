@@ -253,7 +253,8 @@ fn once(schedule: &Schedule) -> Option<Once> {
         }
         let before = rt().current;
         let preempts = before != turn.task as usize
-            && rt().threads.get(before).is_some_and(|t| !t.gave_way)
+            && before < rt().threads.len()
+            && !rt().may_be_left(before)
             && rt().is_ready(before);
         rt().recorder.steps.push(RecordedStep {
             thread: turn.task,

@@ -42,6 +42,7 @@ impl Rt {
         self.races.begin();
         self.interruptions.clear();
         self.left.clear();
+        self.possible.clear();
         self.cycles.clear();
         self.seen_state = None;
         self.at_exit.clone_from(&self.before.at_exit);

@@ -111,7 +111,16 @@ impl Rt {
         let waiting = (0..self.threads.len()).filter(|thread| self.threads[*thread].repeats == Some(self.steps));
         let waiting: Vec<usize> = waiting.collect();
         let gone_on = |thread: &usize| self.seen_state.and_then(|state| self.left.get(&(*thread, state)));
-        let first = waiting.iter().filter_map(gone_on).map(|(step, _)| *step).min().unwrap_or(self.steps);
+        let first = waiting.iter().filter_map(gone_on).map(|left| left.step).min().unwrap_or(self.steps);
+        // Who waits for a lock of somebody who gives it back in a part of the loop, and takes it again.
+        let could = |thread: &usize| {
+            let is_held_up = !self.threads[*thread].finished && !waiting.contains(thread);
+            is_held_up && self.possible.get(*thread).is_some_and(|step| *step >= first)
+        };
+        if (0..self.threads.len()).any(|thread| could(&thread)) {
+            self.limits.insert(BY_TURNS.into());
+            return true;
+        }
         let was_free = |thread: &usize| {
             let lock = self.cycles.refused.get(thread);
             lock.is_some_and(|lock| self.cycles.given_back.get(lock).is_some_and(|given| *given >= first))
@@ -133,7 +142,7 @@ impl Rt {
         }
         // Each of them has gone on from this very state.
         let shared = Some(self.cycles.shared);
-        let all_have = waiting.iter().all(|thread| gone_on(thread).is_some_and(|(_, before)| *before == shared));
+        let all_have = waiting.iter().all(|thread| gone_on(thread).is_some_and(|left| left.shared == shared));
         if all_have && self.is_known_to_come_back() && self.all_have_run_since(first - 1) {
             self.stacks.relied_on |= self.cycles.ran;
         } else {
@@ -155,6 +164,7 @@ impl Rt {
         for thread in &self.threads {
             let flags = [
                 thread.repeats == Some(self.steps),
+                thread.goes_round == Some(self.steps),
                 thread.gave_way,
                 thread.spins,
                 thread.detached,

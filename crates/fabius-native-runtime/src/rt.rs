@@ -67,6 +67,8 @@ pub struct Thread {
     pub waits_since: u64,
     /// It waits until another thread makes a step, because it repeats itself; the number of steps then.
     pub repeats: Option<u64>,
+    /// It has come back to where it was by its own steps alone, and goes round once more; the number of steps then.
+    pub goes_round: Option<u64>,
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.
@@ -104,6 +106,19 @@ pub struct Streak {
     pub steps: u32,
     /// In how many of them it gave way.
     pub yields: u32,
+}
+
+/// A thread has gone on from a state.
+#[derive(Clone, Copy)]
+pub struct Left {
+    /// In which step first.
+    pub step: u64,
+    /// In how many steps of its streak it had given way.
+    pub yields: u32,
+    /// Accesses until then to what may not be the thread's alone, if they are counted.
+    pub shared: Option<u64>,
+    /// How often it has come back since.
+    pub rounds: u32,
 }
 
 /// What was set up before `main`.
@@ -207,7 +222,9 @@ pub struct Rt {
     /// Random numbers that the program asked for.
     pub random: u64,
     /// States from which threads went on.
-    pub left: HashMap<(usize, u64), (u64, Option<u64>), Fixed>,
+    pub left: HashMap<(usize, u64), Left, Fixed>,
+    /// The step after which each thread's next step was possible last, since there are such states.
+    pub possible: Vec<u64>,
     /// What is known where threads may go round.
     pub cycles: Cycles,
     /// Stacks that others use, and those that it matters of.
@@ -421,6 +438,7 @@ impl Rt {
             signals: Vec::new(),
             random: 0,
             left: HashMap::default(),
+            possible: Vec::new(),
             cycles: Cycles::default(),
             stacks: Stacks::default(),
             seen_state: None,

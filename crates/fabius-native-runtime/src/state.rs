@@ -1,12 +1,16 @@
 //! Recognizes that a thread which waits in a loop only repeats itself: everything is as it was when it went on before. Then
 //! it need not go on before another thread has made a step.
 //!
+//! A thread that has come back by its own steps alone, without giving way, may be left for nothing wherever it is on that circle:
+//! so it goes round once more, and waits then where others can go on. It may hold a lock in a part of the circle, and others
+//! that wait for it can go on in another part.
+//!
 //! The state is compared for real, as a number of all that a restored execution consists of: the variables of the program
 //! and its libraries, the heap, stacks and registers, thread-local storage.
 
 use crate::clocks::Mixed;
 use crate::place::Place;
-use crate::rt::{Rt, Streak, Thread};
+use crate::rt::{Left, Rt, Streak, Thread};
 use std::ffi::c_void;
 use std::hash::Hasher;
 use std::ops::Range;
@@ -27,6 +31,10 @@ pub fn is_long(alone: u32) -> bool {
     alone >= ALONE && alone - (1 << alone.ilog2()) < WINDOW
 }
 
+/// How often a thread may come back to a state where nobody else can go on, until it is found that nobody ever will: behind the
+/// first time it is watched, and goes round once more.
+const ROUNDS: u32 = 2;
+
 /// More bytes than this are not compared.
 const MOST: usize = 4 << 20;
 
@@ -44,7 +52,8 @@ impl Rt {
             && let Some(state) = known.or_else(|| self.state())
         {
             let shared = self.cycles.are_looked_for().then_some(self.cycles.shared);
-            self.left.entry((me, state)).or_insert((self.steps, shared));
+            let left = Left { step: self.steps, yields: self.streak.yields, shared, rounds: 0 };
+            self.left.entry((me, state)).or_insert(left);
         }
         self.threads[me].gave_way = false;
     }
@@ -54,10 +63,24 @@ impl Rt {
         self.threads[thread].spins || is_long(alone)
     }
 
+    /// Whether to switch away from the thread is no preemption, though it could go on.
+    pub fn may_be_left(&self, thread: usize) -> bool {
+        let thread = &self.threads[thread];
+        thread.gave_way || thread.goes_round == Some(self.steps)
+    }
+
     /// After a step: who would only repeat himself waits.
     pub fn look_for_repetition(&mut self) {
         let waits = |t: &Thread| !t.finished && t.gave_way;
         let current = self.current;
+        if !self.left.is_empty() {
+            self.possible.resize(self.threads.len(), 0);
+            for thread in 0..self.threads.len() {
+                if self.is_possible(thread) {
+                    self.possible[thread] = self.steps;
+                }
+            }
+        }
         let watched = self.is_watched(current) && !self.threads[current].finished;
         if !(watched || self.threads.iter().any(waits)) || self.left.is_empty() && self.streak.yields <= YIELDS_UNSEEN {
             return;
@@ -71,20 +94,37 @@ impl Rt {
             if !(waits(thread) || is_current || thread.spins) {
                 continue;
             }
+            let others = |rt: &Rt| (0..rt.threads.len()).any(|other| other != number && rt.is_ready(other));
             if state.is_some_and(|state| self.left.contains_key(&(number, state))) {
-                let steps = self.steps;
-                let thread = &mut self.threads[number];
-                thread.repeats = Some(steps);
-                thread.spins |= is_current && !thread.gave_way;
-                self.repeated = steps;
-            } else if self.streak.thread == number
-                && self.streak.yields > most
-                && (0..self.threads.len()).any(|o| o != number && self.is_ready(o))
-            {
+                let others = others(self);
+                self.comes_back_to(number, state.unwrap_or_default(), is_current, others);
+            } else if self.streak.thread == number && self.streak.yields > most && others(self) {
                 self.threads[number].repeats = Some(self.steps);
                 self.repeated = self.steps;
                 self.unfair = true;
             }
+        }
+    }
+
+    /// The thread has gone on from this state before.
+    fn comes_back_to(&mut self, number: usize, state: u64, is_current: bool, others: bool) {
+        let steps = self.steps;
+        let streak = self.streak;
+        let Some(left) = self.left.get_mut(&(number, state)) else { return };
+        let thread = &mut self.threads[number];
+        let alone = streak.thread == number && steps - left.step < u64::from(streak.steps);
+        let is_point = is_current && !thread.gave_way;
+        if is_point && alone && left.yields != streak.yields {
+            // It waits where it gives way.
+            return;
+        }
+        thread.spins |= is_point;
+        left.rounds += 1;
+        self.repeated = steps;
+        match left.rounds {
+            1 if is_point && alone && others => thread.goes_round = Some(steps),
+            1..=ROUNDS if !others => thread.spins = true,
+            _ => thread.repeats = Some(steps),
         }
     }
 

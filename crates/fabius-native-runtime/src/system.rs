@@ -66,7 +66,7 @@ impl System for Program {
     }
 
     fn gave_way(&self, (): &(), task: TaskId) -> bool {
-        rt().threads[task as usize].gave_way
+        rt().may_be_left(task as usize)
     }
 
     #[inline(always)]

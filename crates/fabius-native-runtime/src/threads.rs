@@ -42,6 +42,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         waits_for: 0,
         waits_since: 0,
         repeats: None,
+        goes_round: None,
         spins: false,
         place: Place::default(),
         function,
