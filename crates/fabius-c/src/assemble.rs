@@ -378,6 +378,7 @@ impl<'a> Lower<'a, '_> {
             properties: Vec::new(),
             rests: Vec::new(),
             idle: None,
+            circles_give_way: true,
             source: self.lines.source.as_str().into(),
             records: Vec::new(),
             enums: Vec::new(),

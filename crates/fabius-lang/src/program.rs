@@ -28,6 +28,9 @@ pub type ProcId = usize;
 /// Priority level, 0 the lowest.
 pub type Level = u8;
 
+/// The longest circle of a thread's own steps in which it gives way ([`Program::circles_give_way`]).
+pub const CIRCLE: usize = 8;
+
 /// A resolved, typed program without sugar.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Program {
@@ -64,6 +67,9 @@ pub struct Program {
     /// Choices at places, between two numbers, of which a search need not try all values, and those that it tries: none of the
     /// front end's.
     pub tried: BTreeMap<(Span, i64, i64), Vec<i64>>,
+    /// Whether a thread that comes back to where it was by at most [`CIRCLE`] steps of its own, without a choice and without giving
+    /// way, gives way wherever it is on that circle: as in real programs, a loop that only waits costs no preemption to leave.
+    pub circles_give_way: bool,
     /// Whether it says something, too, that no execution completes: what is asked is then true.
     pub may_be_vacuous: bool,
     /// Whether loops whose guards are no constants are taken to end, as C does.

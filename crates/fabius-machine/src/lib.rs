@@ -1,6 +1,7 @@
 //! The Fabius language compiled to transition code over packed states, which the explorer runs.
 
 mod ample;
+mod circles;
 mod code;
 mod compile;
 mod exec;

@@ -2,6 +2,7 @@
 
 use crate::compile::Compiled;
 use fabius_explore::system::{ANONYMOUS, BufferId, TaskId};
+use std::hash::{Hash, Hasher};
 
 /// Words in front of the locals of a frame: its procedure, the call site that made it (-1: none), and how many words
 /// before this frame's locals those of the caller begin.
@@ -75,6 +76,24 @@ impl Clone for State {
 }
 
 impl State {
+    /// Whether it is the same state.
+    pub(crate) fn is_same(&self, other: &State) -> bool {
+        let parts = |s: &State| (s.started, s.words.len(), s.tasks.len());
+        parts(self) == parts(other)
+            && self.words == other.words
+            && self.tasks == other.tasks
+            && self.own == other.own
+            && self.heap == other.heap
+            && self.finished == other.finished
+    }
+
+    /// States that are not the same have other numbers, as good as always.
+    pub(crate) fn hash_into(&self, hasher: &mut impl Hasher) {
+        (&self.words, &self.own, &self.finished, self.started).hash(hasher);
+        self.tasks.iter().for_each(|task| (task.id, task.pc, task.frame, task.on_stack).hash(hasher));
+        self.heap.iter().for_each(|object| (object.number, object.record, &object.words).hash(hasher));
+    }
+
     /// Index of an unfinished task.
     pub(crate) fn index(&self, id: TaskId) -> Option<usize> {
         match self.tasks.get(id as usize) {

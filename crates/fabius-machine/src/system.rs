@@ -1,6 +1,7 @@
 //! The machine as a [`System`], and states as bytes.
 
 use crate::ample::Ample;
+use crate::circles::{Circles, is_at_yield};
 use crate::code::{Guard, Instr, Stands};
 use crate::compile::{Compiled, Joins, compile};
 use crate::exec::waiting::all_have_finished;
@@ -33,6 +34,8 @@ pub struct Machine<'a> {
     has_buffers: bool,
     pub(crate) packing: Packing,
     ample: OnceLock<Option<Ample>>,
+    /// Where threads give way in circles of their own steps, if they do.
+    circles: Option<Circles>,
 }
 
 /// What may be alike, so that it does not matter which is which.
@@ -73,6 +76,7 @@ impl<'a> Machine<'a> {
         Machine {
             limits: StepLimits::default(),
             sorts: sorts(&program, source),
+            circles: source.circles_give_way.then(|| Circles::of(&program.code)),
             renames_threads: true,
             program,
             has_buffers: source.has_buffers(),
@@ -214,8 +218,8 @@ impl System for Machine<'_> {
     }
 
     fn gave_way(&self, state: &State, task: TaskId) -> bool {
-        let at = state.index(task).map(|index| state.tasks[index].pc as usize);
-        at.is_some_and(|pc| matches!(self.program.code.instrs[pc], Instr::Zield))
+        let code = &self.program.code;
+        is_at_yield(code, state, task) || self.circles.as_ref().is_some_and(|known| known.has(self, code, state, task))
     }
 
     fn next_access(&self, state: &State, task: TaskId) -> Option<Access> {

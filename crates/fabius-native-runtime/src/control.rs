@@ -1,7 +1,7 @@
 //! Whether the process is under control, and who runs: the program or the explorer.
 
 use fabius_native_protocol::{FD, LINK};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed};
 
 const NOT_KNOWN: u8 = 0;
 const FREE: u8 = 1;
@@ -33,10 +33,33 @@ const fn format_fd() -> [u8; 17] {
     *b"/proc/self/fd/60\0"
 }
 
-/// Whether code of the program runs on a fiber of ours: only then calls are handled; all others go to where they would.
+static CALLS: AtomicU64 = AtomicU64::new(0);
+
+/// Whether code of the program runs on a fiber of ours: only then calls are handled; all others go to where they would. Counts
+/// the call.
 #[inline(always)]
 pub fn in_program() -> bool {
+    let is = IN_PROGRAM.load(Relaxed);
+    CALLS.store(CALLS.load(Relaxed) + u64::from(is), Relaxed);
+    is
+}
+
+/// Counts a call.
+#[inline(always)]
+pub fn count_call() {
+    // There is one thread: no need to do both at once.
+    CALLS.store(CALLS.load(Relaxed) + 1, Relaxed);
+}
+
+/// Whether code of the program runs on a fiber of ours, where the call changes nothing, or is counted otherwise.
+#[inline(always)]
+pub fn is_in_program() -> bool {
     IN_PROGRAM.load(Relaxed)
+}
+
+/// How many calls there were.
+pub fn calls() -> u64 {
+    CALLS.load(Relaxed)
 }
 
 /// The program goes on, or the explorer.

@@ -1,6 +1,6 @@
 //! What is known where threads may go round (`round.rs`).
 
-use crate::place::Fixed;
+use crate::place::{Fixed, Place};
 use std::collections::HashMap;
 
 /// So often a lock could not be had until states are compared.
@@ -18,6 +18,17 @@ pub struct Look {
     pub value: u64,
     /// The last step in which it was another value than before.
     pub other: Option<u64>,
+}
+
+/// A look at an object (`looks.rs`).
+#[derive(Clone, Copy)]
+pub struct Sight {
+    /// Where in the program, the first byte of the object, and what else the operation is given.
+    pub at: (usize, usize, [u64; 2]),
+    /// Where the thread was.
+    pub place: Place,
+    /// If the object was left as it was found: the value, a number of the stack in use, and the calls of ours until then.
+    pub found: Option<(u64, u64, u64)>,
 }
 
 /// What is known of an execution in which threads may go round.

@@ -74,7 +74,9 @@ fn explore(request: &Request) -> Answer {
         let found =
             search(&Options { deadline: options.deadline.map(|deadline| deadline.max(enough)), ..options.clone() });
         bug = found.bug;
-        if bug.is_none() {
+        if bug.is_some() {
+            outcome.completed = found.completed;
+        } else {
             outcome.cut = outcome.cut.or(found.cut);
             outcome.exhausted = false;
             rt().limits.insert("a data race was seen, and not when it was looked for alone".into());
@@ -325,7 +327,7 @@ fn deadlock() -> Option<(Option<BugKind>, String)> {
     if !stuck {
         return None;
     }
-    let spins = rt.threads.iter().any(|t| !t.finished && t.repeats == Some(rt.steps));
+    let spins = rt.threads.iter().any(|t| !t.finished && (t.repeats == Some(rt.steps) || t.op.wait.is_in_loop()));
     Some(if spins {
         (Some(BugKind::Livelock), "threads wait in loops for what never comes".into())
     } else {

@@ -52,7 +52,13 @@ global_asm!(
     "fabius_fiber_entry:",
     ".cfi_startproc",
     ".cfi_undefined rip",
+    // What is left in registers must not differ between executions.
     "xor ebp, ebp",
+    "xor ebx, ebx",
+    "xor r12d, r12d",
+    "xor r13d, r13d",
+    "xor r14d, r14d",
+    "xor r15d, r15d",
     "sub rsp, 288",
     "mov rdi, rsp",
     "xor esi, esi",

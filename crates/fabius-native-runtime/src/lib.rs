@@ -33,6 +33,7 @@ mod interruptions;
 mod isolate;
 mod kernel;
 mod lifetime;
+mod looks;
 mod op;
 mod pagemap;
 mod place;

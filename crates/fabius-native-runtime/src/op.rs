@@ -135,6 +135,10 @@ pub enum Wait {
     Write,
     /// A spin lock is free.
     Spin,
+    /// The bytes that are accessed have another value: in this one the thread has looked in vain.
+    Other(u64),
+    /// A mutex is free that the thread has tried to take in vain.
+    Freed,
     /// A semaphore is above zero.
     Semaphore,
     /// Somebody has woken the thread.
@@ -161,6 +165,13 @@ pub enum Wait {
     Signal(u64),
     /// All other threads have ended.
     Others,
+}
+
+impl Wait {
+    /// Whether who waits does so in a loop.
+    pub fn is_in_loop(self) -> bool {
+        matches!(self, Wait::Other(_) | Wait::Freed)
+    }
 }
 
 impl Op {

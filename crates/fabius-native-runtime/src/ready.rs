@@ -10,7 +10,8 @@ impl Rt {
     pub fn is_so(&self, thread: usize, op: &Op) -> bool {
         match op.wait {
             Wait::Not => true,
-            Wait::Mutex => mutex::is_free(op.object, thread),
+            Wait::Mutex | Wait::Freed => mutex::is_free(op.object, thread),
+            Wait::Other(value) => Rt::is_other(op.bytes, value),
             Wait::Read => rwlock::is_free(op.object, false),
             Wait::Write => rwlock::is_free(op.object, true),
             Wait::Spin => rwlock::spin_is_free(op.object),
@@ -65,7 +66,7 @@ impl Rt {
     /// Who holds what an operation waits for.
     pub fn holder(&self, op: &Op) -> Option<usize> {
         match op.wait {
-            Wait::Mutex => mutex::owner(op.object),
+            Wait::Mutex | Wait::Freed => mutex::owner(op.object),
             Wait::End(other) => Some(other),
             Wait::Stream(stream) => self.streams.get(&stream).map(|(owner, _)| *owner),
             Wait::Read | Wait::Write => rwlock::writer(op.object),

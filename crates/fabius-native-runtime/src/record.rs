@@ -91,7 +91,7 @@ impl Rt {
                 address,
                 size,
                 stack: calls(thread, Some(thread.op.pc)),
-                note: thread.repeats.is_some().then(|| "repeats itself".into()),
+                note: (thread.repeats.is_some() || thread.op.wait.is_in_loop()).then(|| "repeats itself".into()),
                 ..Event::default()
             });
             let holder = self.holder(&thread.op).filter(|_| waits.is_some()).map(|h| h as u32);

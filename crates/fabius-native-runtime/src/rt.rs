@@ -2,7 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
-use crate::cycles::{Cycles, Stacks};
+use crate::cycles::{Cycles, Sight, Stacks};
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::interruptions::Interruptions;
@@ -69,6 +69,8 @@ pub struct Thread {
     pub repeats: Option<u64>,
     /// It has come back to where it was by its own steps alone, and goes round once more; the number of steps then.
     pub goes_round: Option<u64>,
+    /// What it has looked at last.
+    pub look: Option<Sight>,
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.

@@ -214,6 +214,13 @@ pub fn without(parts: Vec<Range<usize>>, gone: &Range<usize>) -> Vec<Range<usize
     parts.into_iter().flat_map(left).filter(|part| !part.is_empty()).collect()
 }
 
+/// A number of what is there: memory that may be read.
+pub fn number_of(part: Range<usize>) -> u64 {
+    let mut hash = Hash::default();
+    hash.bytes(part);
+    hash.finish()
+}
+
 /// So many bytes are compared at once with what was there before.
 const CHUNK: usize = 512;
 

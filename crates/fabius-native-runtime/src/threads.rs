@@ -1,6 +1,8 @@
 //! The threads of an execution: how they are made, and their scheduling points.
 
+use crate::control::count_call;
 use crate::delivery;
+use crate::looks;
 use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::rt::{Failure, Thread, rt};
@@ -43,6 +45,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         waits_since: 0,
         repeats: None,
         goes_round: None,
+        look: None,
         spins: false,
         place: Place::default(),
         function,
@@ -125,6 +128,7 @@ pub fn point(op: Op) -> Waited {
 /// Tells what the thread does next, and lets the scheduler decide who goes on. Comes back when it is this thread.
 #[inline(always)]
 fn announce(op: Op) -> Place {
+    count_call();
     let rt = rt();
     let me = rt.current;
     let place = Place::here();
@@ -159,7 +163,11 @@ pub fn give_way(name: &'static str, nanoseconds: u64, pc: usize) {
     let rt = rt();
     rt.now += nanoseconds;
     rt.me().gave_way = true;
+    let only_looked = looks::has_only_looked();
     point(Op::new(name, pc));
+    if only_looked {
+        looks::has_only_looked_still();
+    }
 }
 
 /// Called where an execution fails: a debugger stops here. Its name is [`fabius_native_protocol::FAILS`].

@@ -61,6 +61,8 @@ pub struct Report {
     pub verdict: Verdict,
     /// What was explored at each bound.
     pub levels: Vec<LevelStats>,
+    /// The largest cost of which every schedule was explored.
+    pub completed: Option<u32>,
     /// Executions.
     pub executions: u64,
     /// How many happens-before classes the last search had seen after so many executions.
@@ -348,6 +350,7 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         notes: Vec::new(),
         verdict,
         levels: answer.levels,
+        completed: answer.completed,
         executions: answer.executions,
         growth: answer.growth,
         elapsed: began.elapsed(),

@@ -116,6 +116,7 @@ pub fn lower(file: &File, source: &str, numbers: Numbers, timeout: Option<Span>)
         conditions: formulas.conditions,
         properties: formulas.properties,
         rests: Vec::new(),
+        circles_give_way: false,
         idle: lower.idle,
         tried: Default::default(),
         orders: Default::default(),

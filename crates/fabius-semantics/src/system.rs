@@ -8,7 +8,7 @@ use crate::rules::Note;
 use crate::run::{Blind, Observer, Run, is_ready, may_rest, next_statement};
 use crate::value::{TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, Access, BufferId, Choose, End, Fault, Orders, Snapshot, StepLog, System};
-use fabius_lang::program::{Program, Stmt, StmtKind};
+use fabius_lang::program::{CIRCLE, Program, Stmt, StmtKind};
 use fabius_trace::Points;
 use std::cmp::Ordering;
 
@@ -26,6 +26,19 @@ struct First;
 
 impl Choose for First {
     fn choose(&mut self, _: u32) -> u32 {
+        0
+    }
+}
+
+/// Sees whether something is chosen.
+#[derive(Default)]
+struct Once {
+    chose: bool,
+}
+
+impl Choose for Once {
+    fn choose(&mut self, _: u32) -> u32 {
+        self.chose = true;
         0
     }
 }
@@ -95,6 +108,31 @@ impl Reference {
         Ok(end)
     }
 
+    /// Whether the task gives way where it is.
+    fn is_at_yield(&self, config: &Config, task: TaskId) -> bool {
+        let next = config.task(task).and_then(|(_, task)| next_statement(&self.program, task));
+        !self.layout.single_buffer && next.is_some_and(|s| matches!(s.kind, StmtKind::Zield))
+    }
+
+    /// Whether the task comes back to where it is by its own steps, without a choice and without giving way.
+    fn comes_back(&self, config: &Config, task: TaskId) -> bool {
+        let mut now = config.clone();
+        for _ in 0..CIRCLE {
+            let mut once = Once::default();
+            let is_ready = self.ready(&now, task);
+            if !is_ready || self.step(&mut now, task, &mut once, &mut StepLog::default()) != Ok(End::Point) {
+                return false;
+            }
+            if once.chose || self.is_at_yield(&now, task) {
+                return false;
+            }
+            if now == *config {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Whether a task can go on, if none goes on only because nobody else can.
     fn goes_on(&self, config: &Config, task: TaskId) -> bool {
         match config.find(task) {
@@ -154,8 +192,7 @@ impl System for Reference {
     }
 
     fn gave_way(&self, config: &Config, task: TaskId) -> bool {
-        let next = config.task(task).and_then(|(_, task)| next_statement(&self.program, task));
-        !self.layout.single_buffer && next.is_some_and(|s| matches!(s.kind, StmtKind::Zield))
+        self.is_at_yield(config, task) || self.program.circles_give_way && self.comes_back(config, task)
     }
 
     fn next_access(&self, config: &Config, task: TaskId) -> Option<Access> {

@@ -229,6 +229,9 @@ fn raised(
             if let Verdict::Bug { trace } = &proof.report.verdict {
                 let grows = || plan.incremental && is_least(program, widest, trace, last.as_ref());
                 proof.least = plan.engine == Engine::Convergence || grows();
+                if proof.least {
+                    proof.report.completed = trace.cost.checked_sub(1);
+                }
             }
             tell(program, id, &plan, limits, &mut proof);
             return Ok(match (proof.report.verdict.clone(), last) {

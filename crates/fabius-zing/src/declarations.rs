@@ -109,6 +109,7 @@ pub fn lower(file: &File, source: &str, room: u32) -> Result<Program> {
         conditions: Vec::new(),
         properties: Vec::new(),
         rests: cx.rests,
+        circles_give_way: false,
         idle: None,
         tried: Default::default(),
         orders: Default::default(),

@@ -22,7 +22,7 @@ pub fn told(checked: &Checked, plan: &Plan, style: Style) -> String {
 pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, style: Style) -> String {
     let paint = style.paint;
     match &report.verdict {
-        Verdict::Bug { trace } => bug(trace, question, source, style),
+        Verdict::Bug { trace } => bug(trace, report.completed, question, source, style),
         Verdict::Verified => {
             let some = report.levels.last().filter(|_| report.reduction).map(|level| level.states);
             let states = report.total_states.or(some).map(|n| match n {
@@ -93,7 +93,15 @@ fn left_out(limits: &[String]) -> String {
     limits.iter().map(|limit| format!("  but {}\n", printable(limit))).collect()
 }
 
-fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> String {
+/// What is said of less than the bug costs, if everything was explored up to that.
+pub fn with_fewer(trace: &ErrorTrace, completed: Option<u32>) -> &'static str {
+    match completed {
+        Some(completed) if completed + 1 >= trace.cost => "with fewer there is no bug",
+        _ => "with fewer none was found, but not every execution was followed to its end",
+    }
+}
+
+fn bug(trace: &ErrorTrace, completed: Option<u32>, question: Question, source: &str, style: Style) -> String {
     let trace = &shown(trace);
     let at = trace.span.line_col(source);
     let mut text = format!(
@@ -109,7 +117,7 @@ fn bug(trace: &ErrorTrace, question: Question, source: &str, style: Style) -> St
     let least = question.least && !matches!(trace.kind, BugKind::Livelock | BugKind::Liveness);
     let cost = match (bound, least) {
         (Bound::None, _) => String::new(),
-        (bound, true) => format!(" with {}; with fewer there is no bug", bound.count(trace.cost)),
+        (bound, true) => format!(" with {}; {}", bound.count(trace.cost), with_fewer(trace, completed)),
         (bound, false) => format!(" with {}", bound.count(trace.cost)),
     };
     let cost = if least && trace.cost == 0 { format!(" with {}", bound.count(0)) } else { cost };

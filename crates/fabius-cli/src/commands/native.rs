@@ -90,15 +90,11 @@ fn plan(args: &RunArgs) -> Plan {
 fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &ProgramId) -> Result<u8, Failure> {
     let least = plan.walk == Walk::Iterative && plan.bound != Bound::None && args.replay.is_none();
     let question = Question { bound: plan.bound, scheduler: plan.scheduler, points: plan.points, least };
-    let completed = match &found.verdict {
-        Verdict::NoBugWithinBounds { bounds } | Verdict::Unknown { bounds, .. } => bounds.completed,
-        Verdict::Bug { .. } | Verdict::Verified => None,
-    };
     let report = Report {
         verdict: found.verdict,
         limits: found.limits.clone(),
         levels: found.levels,
-        completed,
+        completed: found.completed,
         total_states: None,
         symmetry: Symmetry::OFF,
         reduction: false,
@@ -108,9 +104,9 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
     };
     let told = |style| {
         let mut text = match &report.verdict {
-            Verdict::Bug { trace } if args.replay.is_some() => bug(trace, least, style),
+            Verdict::Bug { trace } if args.replay.is_some() => bug(trace, None, least, style),
             Verdict::Bug { trace } => {
-                bug(trace, least, style) + &format!("\nreplay it: {}\n", run_again(&args.program))
+                bug(trace, found.completed, least, style) + &format!("\nreplay it: {}\n", run_again(&args.program))
             }
             _ if args.replay.is_some() => "the execution does not fail\n".to_string(),
             _ => text::text(&report, question, "", id, style),
@@ -180,12 +176,12 @@ fn again(args: &RunArgs) -> Option<String> {
     Some(format!("fabius run {} --replay {}", args.program.display(), trace.display()))
 }
 
-fn bug(trace: &ErrorTrace, least: bool, style: Style) -> String {
+fn bug(trace: &ErrorTrace, completed: Option<u32>, least: bool, style: Style) -> String {
     let trace = &shown(trace);
     let cost = match trace.bound {
         Bound::None => String::new(),
         bound if least && trace.cost > 0 && trace.kind != BugKind::Livelock => {
-            format!(" with {}; with fewer there is no bug", bound.count(trace.cost))
+            format!(" with {}; {}", bound.count(trace.cost), text::with_fewer(trace, completed))
         }
         bound => format!(" with {}", bound.count(trace.cost)),
     };

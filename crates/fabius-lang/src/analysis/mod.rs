@@ -162,6 +162,7 @@ fn finish(
         conditions,
         properties,
         rests: Vec::new(),
+        circles_give_way: false,
         idle: None,
         tried: Default::default(),
         orders: Default::default(),

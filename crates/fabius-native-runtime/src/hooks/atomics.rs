@@ -3,7 +3,8 @@
 use super::entries;
 use super::tsan::{check_memory, touch_atomic};
 use crate::control::in_program;
-use crate::op::Op;
+use crate::looks;
+use crate::op::{Op, Wait};
 use crate::rt::rt;
 use crate::threads::point;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
@@ -17,10 +18,20 @@ pub(super) fn releases(order: i32) -> bool {
 }
 
 pub(super) fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+    announce_when(Wait::Not, name, address, size, write, pc);
+}
+
+/// The same of an operation that may find what it has found before, and leave it there.
+fn announce_look(name: &'static str, (address, size): (usize, usize), given: Option<[u64; 2]>, pc: usize) {
+    let wait = looks::waits(address, given.unwrap_or_default(), pc, Wait::Other);
+    announce_when(wait, name, address, size, given.is_some(), pc);
+}
+
+fn announce_when(wait: Wait, name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
     // One object is eight bytes.
     rt().unannounced |= size > 8;
     check_memory(address, size, write, pc);
-    point(Op { write, ..Op::new(name, pc).of(address, size) });
+    point(Op { write, ..Op::new(name, pc).of(address, size) }.when(wait));
     check_memory(address, size, write, pc);
 }
 
@@ -52,10 +63,11 @@ macro_rules! of_size {
                 if !in_program() {
                     return at(address).load(SeqCst);
                 }
-                announce("atomic load", address as usize, SIZE, false, pc);
+                announce_look("atomic load", (address as usize, SIZE), None, pc);
                 touch_atomic(address as usize, SIZE, false, pc);
                 rt().clocks.load(rt().current, (address as usize, SIZE), acquires(order));
                 let value = at(address).load(SeqCst);
+                looks::found(value.into());
                 written_down(address as usize, value.into(), None);
                 value
             }
@@ -71,42 +83,53 @@ macro_rules! of_size {
                 written_down(address as usize, old.into(), Some(value.into()));
             }
 
-            fn modify(name: &'static str, address: *mut $int, order: i32, pc: usize, f: impl Fn($int) -> $int) -> $int {
+            fn modify(
+                name: &'static str,
+                address: *mut $int,
+                value: $int,
+                order: i32,
+                pc: usize,
+                f: impl Fn($int, $int) -> $int,
+            ) -> $int {
+                let f = |old| f(old, value);
                 let atomic = at(address);
                 if !in_program() {
                     return atomic.fetch_update(SeqCst, SeqCst, |old| Some(f(old))).unwrap_or_else(|old| old);
                 }
-                announce(name, address as usize, SIZE, true, pc);
+                announce_look(name, (address as usize, SIZE), Some([value.into(), 0]), pc);
                 touch_atomic(address as usize, SIZE, true, pc);
                 let (rt, bytes) = (rt(), (address as usize, SIZE));
                 rt.clocks.load(rt.current, bytes, acquires(order));
                 rt.clocks.modify(rt.current, bytes, releases(order));
                 let old = atomic.load(SeqCst);
                 atomic.store(f(old), SeqCst);
+                if f(old) == old {
+                    looks::found(old.into());
+                }
                 written_down(address as usize, old.into(), Some(f(old).into()));
                 old
             }
 
             pub(super) extern "C-unwind" fn exchange(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic exchange", address, order, pc, |_| value)
+                modify("atomic exchange", address, value, order, pc, |_, value| value)
             }
             pub(super) extern "C-unwind" fn add(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic add", address, order, pc, |old| old.wrapping_add(value))
+                modify("atomic add", address, value, order, pc, |old, value| old.wrapping_add(value))
             }
             pub(super) extern "C-unwind" fn sub(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic sub", address, order, pc, |old| old.wrapping_sub(value))
+                modify("atomic sub", address, value, order, pc, |old, value| old.wrapping_sub(value))
             }
             pub(super) extern "C-unwind" fn and(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic and", address, order, pc, |old| old & value)
+                modify("atomic and", address, value, order, pc, |old, value| old & value)
             }
             pub(super) extern "C-unwind" fn or(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic or", address, order, pc, |old| old | value)
+                modify("atomic or", address, value, order, pc, |old, value| old | value)
             }
             pub(super) extern "C-unwind" fn xor(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic xor", address, order, pc, |old| old ^ value)
+                modify("atomic xor", address, value, order, pc, |old, value| old ^ value)
             }
             pub(super) extern "C-unwind" fn nand(address: *mut $int, value: $int, order: i32, pc: usize) -> $int {
-                modify("atomic nand", address, order, pc, |old| !(old & value))
+                modify("atomic nand", address, value, order, pc, |old, value| !(old & value))
             }
 
             pub(super) extern "C-unwind" fn compare(
@@ -152,13 +175,14 @@ macro_rules! of_size {
                 if !in_program() {
                     return atomic.compare_exchange(expected, value, SeqCst, SeqCst);
                 }
-                announce("compare-exchange", address as usize, SIZE, true, pc);
+                announce_look("compare-exchange", (address as usize, SIZE), Some([expected.into(), value.into()]), pc);
                 let (rt, bytes) = (rt(), (address as usize, SIZE));
                 let found = atomic.load(SeqCst);
                 // Where it fails it only reads.
                 touch_atomic(bytes.0, SIZE, found == expected, pc);
                 if found != expected {
                     rt.clocks.load(rt.current, bytes, acquires(failure));
+                    looks::found(found.into());
                     written_down(bytes.0, found.into(), None);
                     return Err(found);
                 }

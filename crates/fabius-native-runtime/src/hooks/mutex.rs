@@ -6,6 +6,7 @@
 
 use super::entries;
 use crate::control::in_program;
+use crate::looks;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
@@ -174,11 +175,13 @@ extern "C-unwind" fn trylock(mutex: usize, pc: usize) -> i32 {
         return unsafe { next!(fn pthread_mutex_trylock(usize) -> i32)(mutex) };
     }
     check(mutex, pc);
-    point(Op::new("pthread_mutex_trylock", pc).on(mutex));
+    let wait = looks::waits(mutex, [0, 0], pc, |_| Wait::Freed);
+    point(Op::new("pthread_mutex_trylock", pc).on(mutex).when(wait));
     check(mutex, pc);
     let m = at(mutex);
     if m.lock != 0 && !(m.kind & 3 == RECURSIVE && is_free(mutex, rt().current)) {
         rt().is_refused(mutex);
+        looks::found(0);
         return libc::EBUSY;
     }
     take(mutex)

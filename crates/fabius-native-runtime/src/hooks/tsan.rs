@@ -1,6 +1,6 @@
 //! What the compiler inserts for `-fsanitize=thread`: a call before each access to memory, and around functions.
 
-use crate::control::in_program;
+use crate::control::{count_call, in_program, is_in_program};
 use crate::heap::{self, Misuse};
 use crate::op::Op;
 use crate::races::Touch;
@@ -47,13 +47,13 @@ super::entries! {
 }
 
 extern "C-unwind" fn read(address: usize, size: usize, pc: usize) {
-    if in_program() {
+    if is_in_program() {
         plain("read", address, size, false, pc);
     }
 }
 
 extern "C-unwind" fn write(address: usize, size: usize, pc: usize) {
-    if in_program() {
+    if is_in_program() {
         plain("write", address, size, true, pc);
     }
 }
@@ -108,6 +108,10 @@ pub fn check_memory(address: usize, size: usize, write: bool, pc: usize) {
 /// An access that synchronizes with nothing.
 #[inline]
 pub fn plain(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
+    // What is on the thread's own stack is compared where it matters.
+    if !rt().fibers[rt().current].holds(address) {
+        count_call();
+    }
     check_memory(address, size, write, pc);
     if points(name, address, size, write, pc) {
         check_memory(address, size, write, pc);
@@ -225,7 +229,7 @@ fn volatile(address: usize, size: usize, write: bool, pc: usize) {
 /// None is needed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tsan_func_entry(called_from: usize) {
-    if in_program() && rt().record {
+    if is_in_program() && rt().record {
         let here = std::ptr::from_ref(&called_from) as usize;
         let calls = &mut rt().me().calls;
         // What `longjmp` has left behind is below.
@@ -247,7 +251,7 @@ pub unsafe extern "C" fn __tsan_func_exit() {
 }
 
 extern "C" fn function_ends(pc: usize) {
-    if in_program() && rt().record {
+    if is_in_program() && rt().record {
         let me = rt().me();
         me.calls.pop();
         if me.calls.is_empty() {

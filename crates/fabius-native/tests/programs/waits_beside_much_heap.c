@@ -5,9 +5,9 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-static atomic_int ready;
+static atomic_int ready, done;
 static void *wait_for_it(void *unused) {
-    while (!ready) sched_yield();
+    while (!ready || !done) sched_yield();
     return unused;
 }
 int main(void) {
@@ -16,6 +16,7 @@ int main(void) {
     pthread_create(&thread, 0, wait_for_it, 0);
     much[5000] = 1;
     ready = 1;
+    done = 1;
     pthread_join(thread, 0);
     free(much);
 }

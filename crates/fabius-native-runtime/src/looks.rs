@@ -1,0 +1,80 @@
+//! Loops that look at one object and do nothing else: `while (!flag);`, a lock made of an exchange, `while (trylock(&m));`. As long as
+//! the object is as it was found, another look would find the same and come back to the same place. So who has looked in vain
+//! once waits for another value, as for a lock, and what happens in between has no executions that differ in how often it looked.
+//!
+//! Who gives way in such a loop does so where others may go on for nothing; the wait behind that adds nothing to it.
+//!
+//! That nothing else was done is known by what the thread calls of ours: from one look to the next nothing, neither an access to
+//! memory nor a function of the library; its stack, its registers, and what the operation is given are the same. What such a loop waits for may never come: that is a
+//! livelock. Loops that look at several objects, or give way, are another matter (`state.rs`).
+
+use crate::control::calls;
+use crate::cycles::Sight;
+use crate::op::Wait;
+use crate::place::Place;
+use crate::rt::{Rt, rt};
+use crate::state::number_of;
+
+/// Larger stacks are not compared.
+const MOST: usize = 4096;
+
+/// The thread is about to look at an object from here, by an operation that is given these numbers besides: what it waits for, if
+/// it has looked in vain. `until` makes that of what it has found.
+pub fn waits(address: usize, given: [u64; 2], pc: usize, until: impl Fn(u64) -> Wait) -> Wait {
+    let rt = rt();
+    let me = rt.current;
+    let look = Sight { at: (pc, address, given), place: Place::here(), found: None };
+    let before = rt.threads[me].look.replace(look);
+    let Some(Sight { at, place, found: Some((value, stack, then)) }) = before else { return Wait::Not };
+    let nothing_was_done = (at, place, then + 1) == (look.at, look.place, calls());
+    if nothing_was_done && rt.stack_from(place) == Some(stack) && !rt.is_mapped(address) {
+        until(value)
+    } else {
+        Wait::Not
+    }
+}
+
+/// What the thread has found, and left there.
+pub fn found(value: u64) {
+    let rt = rt();
+    if let Some(look) = rt.threads[rt.current].look {
+        let found = rt.stack_from(look.place).map(|stack| (value, stack, calls()));
+        rt.me().look = Some(Sight { found, ..look });
+    }
+}
+
+/// Whether the running thread, whose call is under way, has made no other one since it has looked in vain.
+pub fn has_only_looked() -> bool {
+    let look = rt().me().look;
+    look.and_then(|look| look.found).is_some_and(|(_, _, then)| then + 1 == calls())
+}
+
+/// The call is over, and counts as none: the thread has given way.
+pub fn has_only_looked_still() {
+    if let Some((_, _, then)) = rt().me().look.as_mut().and_then(|look| look.found.as_mut()) {
+        *then = calls();
+    }
+}
+
+impl Rt {
+    /// A number of the stack of the running thread from there on; `None` if it is large.
+    fn stack_from(&self, place: Place) -> Option<u64> {
+        let fiber = &self.fibers[self.current];
+        let part = place.stack()..fiber.stack().end;
+        (fiber.holds(place.stack()) && part.len() <= MOST).then(|| number_of(part))
+    }
+
+    /// Whether the object has another value.
+    pub fn is_other(bytes: (usize, usize), value: u64) -> bool {
+        let mut now = [0; 8];
+        let size = bytes.1.min(now.len());
+        // SAFETY: the program was looking at these bytes, and cannot have given them back to the kernel.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.0 as *const u8, now.as_mut_ptr(), size) };
+        u64::from_le_bytes(now) != value
+    }
+
+    /// Whether the program has mapped this memory, and may unmap it.
+    fn is_mapped(&self, address: usize) -> bool {
+        self.mapped.iter().any(|part| part.contains(&address))
+    }
+}
