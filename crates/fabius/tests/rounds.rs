@@ -172,6 +172,33 @@ fn an_address_is_compared_with_that_of_a_static() {
     });
 }
 
+/// A thread keeps where one of its own words is, and another lets that be the next but one. Nobody waits for the end of the other, so
+/// that threads run on other stacks in other executions.
+fn on_a_stack(what: &str, counts: fn(*const u64, &[u64; 4]) -> bool) {
+    is_found(what, || {
+        let all = Arc::new((AtomicU32::new(0), Unseen::new(0), AtomicPtr::new(std::ptr::null_mut::<u64>())));
+        let theirs = all.clone();
+        thread::spawn(move || {
+            let mut words = black_box([0u64, 0, 1, 0]);
+            theirs.2.store(&raw mut words[0], Relaxed);
+            theirs.0.store(1, SeqCst);
+            waits(&theirs.0, 2, &theirs.1, || counts(theirs.2.load(Relaxed), &words));
+        });
+        waits(&all.0, 1, &all.1, || false);
+        all.2.store(all.2.load(Relaxed).wrapping_add(2), Relaxed);
+        all.0.store(1, SeqCst);
+        all.0.store(2, SeqCst);
+    });
+}
+
+#[test]
+fn a_stack_may_be_another_one_and_what_points_there_is_compared() {
+    on_a_stack("compared", |at, words| at == &raw const words[2]);
+    // SAFETY: it points to one of the words.
+    on_a_stack("reached", |at, _| unsafe { at.read() } == 1);
+    on_a_stack("subtracted", |at, words| at.addr() - (&raw const words[0]).addr() == 16);
+}
+
 /// The words of a thread's stack are changed by others: std atomics, which are plain words there.
 #[test]
 fn what_others_write_to_a_stack_is_seen() {

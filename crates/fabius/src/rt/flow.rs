@@ -133,6 +133,12 @@ impl Flow {
             // It reads no others: what only makes an address of memory is not looked at.
             flow.looks &= read | steps;
         }
+        if matches!(instruction.mnemonic(), Mnemonic::Call | Mnemonic::Ret | Mnemonic::Push | Mnemonic::Pop) {
+            // What they do to the stack pointer is a step.
+            let stack = general(Register::RSP);
+            flow.looks &= !stack;
+            flow.changes &= !stack;
+        }
         flow.describe(instruction, number);
         flow
     }

@@ -15,8 +15,10 @@ pub(super) const NONE: Origin = 0;
 pub(super) const REGISTERS: Origin = 1;
 /// Where this crate keeps the execution.
 pub(super) const EXECUTION: Origin = 7;
+/// The thread's stack: the stack pointer, and what is counted from there.
+pub(super) const STACK: Origin = 8;
 /// The places of local values.
-pub(super) const LOCALS: Origin = 8;
+pub(super) const LOCALS: Origin = 9;
 /// What is read.
 pub(super) const READS: Origin = 32;
 
@@ -71,6 +73,26 @@ pub(super) enum Whose {
 #[derive(Debug)]
 pub(super) struct Moved(Vec<(u64, u64, Whose)>);
 
+/// The thread's stack, as it was and as it is. All that lies there, and all that points there, has moved as far as its top.
+#[derive(Clone, Debug)]
+pub(super) struct Stack {
+    pub was: Range<usize>,
+    pub is: Range<usize>,
+}
+
+impl Stack {
+    /// Whether the round finds the same part of the stack through a word, or does not come to the stack.
+    pub fn is_same_for(&self, was: u64, is: u64) -> bool {
+        let (before, now) = (self.was.contains(&(was as usize)), self.is.contains(&(is as usize)));
+        before == now && (!before || is.wrapping_sub(was) == self.by())
+    }
+
+    /// How far it has moved.
+    pub fn by(&self) -> u64 {
+        self.is.end.wrapping_sub(self.was.end) as u64
+    }
+}
+
 /// A piece of memory: where it was, where it is, its size, and whether the round writes there.
 pub(super) type Piece = (usize, usize, usize, bool);
 
@@ -95,10 +117,10 @@ impl Moved {
     }
 
     /// Whether the round, on this stack, cannot tell, with these pieces of memory.
-    pub fn cannot_be_told(&self, stack: &Range<usize>, pairs: &[Pair], pieces: &[Piece]) -> bool {
-        let no_address = |word: u64| !(LOWEST_ADDRESS..END).contains(&word);
-        let stays = |word: u64| no_address(word) || stack.contains(&(word as usize)) || is_static(word as usize);
-        let mut moved = self.0.iter().filter(|(was, is, whose)| was != is && *whose == Whose::Rounds);
+    pub fn cannot_be_told(&self, stack: &Stack, pairs: &[Pair], pieces: &[Piece]) -> bool {
+        let stays = |word: u64| !(LOWEST_ADDRESS..END).contains(&word) || is_static(word as usize);
+        let known = || self.0.iter().filter(|(.., whose)| *whose == Whose::Rounds);
+        let mut moved = known().filter(|(was, is, _)| was != is);
         let fits = |pair: &Pair| {
             let [a, b] = pair.origins;
             let by = self.by(a).wrapping_sub(self.by(b));
@@ -108,6 +130,7 @@ impl Moved {
             }
         };
         moved.all(|&(was, is, _)| is.wrapping_sub(was).is_multiple_of(ALIGNED) && !stays(was) && !stays(is))
+            && known().all(|&(was, is, _)| stack.is_same_for(was, is))
             && pairs.iter().all(fits)
             && pieces.iter().filter(|piece| piece.3).all(|a| pieces.iter().all(|b| overlap_as_before(a, b)))
     }

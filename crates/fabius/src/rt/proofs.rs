@@ -5,10 +5,10 @@
 //! finds: what a trial has shown holds wherever these are the same, also in other executions of the test.
 //!
 //! There, memory that is allocated may lie elsewhere. A test must not depend on addresses, or its executions could not be
-//! run again at all. So a word through which the trial has reached memory may be another address, and what was reached
+//! run again at all. And the stack may be another one: what is on it lies as far from its top. So a word through which the trial has reached memory may be another address, and what was reached
 //! through it is then looked for there: the trial has followed from which words each address was made (`moved.rs`).
 
-use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, Whose};
+use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, Whose};
 use super::trial::{End, Outcome, Read, probe};
 use std::collections::HashMap;
 use std::panic::Location;
@@ -26,7 +26,7 @@ const FEW: u32 = 3;
 /// Where a round begins.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Start {
-    /// The stack, and what else is known beforehand.
+    /// The thread, how much of its stack it uses, and what else is known beforehand.
     pub place: u64,
     /// The lowest address of the stack, and its end.
     pub stack: usize,
@@ -89,6 +89,8 @@ pub(super) struct Proof {
     only_in: Option<u64>,
     /// Whether it changes nothing but the thread's stack and variables that are known.
     changes_nothing: bool,
+    /// Whether the stack must be the same one.
+    stack_is_fixed: bool,
     registers: [Is; 6],
     execution_was_at: usize,
     inputs: Vec<Input>,
@@ -114,9 +116,14 @@ impl Proof {
         let register =
             |word: u64| start.registers.iter().position(|known| *known == word).map(|n| REGISTERS + n as Origin);
         let execution_was_at = now.execution_is_at();
-        let own = |word: u64| if word == execution_was_at as u64 { EXECUTION } else { register(word).unwrap_or(NONE) };
+        let own = |word: u64| match register(word) {
+            _ if word == execution_was_at as u64 => EXECUTION,
+            Some(register) => register,
+            None if (start.stack..start.top).contains(&(word as usize)) => STACK,
+            None => NONE,
+        };
         let stands_for = |origin: Origin| match origin {
-            NONE | EXECUTION | LOCALS..READS => origin,
+            NONE | EXECUTION | STACK..READS => origin,
             REGISTERS..EXECUTION => own(registers[usize::from(origin - REGISTERS)]),
             READS.. => match &reads[usize::from(origin - READS)] {
                 read if is_own(read) => read.word().map_or(NONE, own),
@@ -191,6 +198,7 @@ impl Proof {
             start,
             only_in: origins.lost.then(|| now.execution()),
             changes_nothing,
+            stack_is_fixed: is(STACK) == Is::Value,
             registers,
             execution_was_at,
             inputs,
@@ -208,7 +216,12 @@ impl Proof {
         if self.only_in.is_some_and(|execution| execution != now.execution()) {
             return None;
         }
+        let stack = Stack { was: self.start.stack..self.start.top, is: start.stack..start.top };
+        if self.stack_is_fixed && stack.by() != 0 {
+            return None;
+        }
         let mut words = Moved::new(usize::from(READS) + self.inputs.len());
+        words.add(STACK, self.start.frame as u64, start.frame as u64, Whose::Rounds);
         words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours);
         for (origin, &(key, was, how)) in (LOCALS..).zip(&self.locals) {
             let is = now.local(key);
@@ -221,7 +234,7 @@ impl Proof {
             match self.registers[n] {
                 Is::Copied => {}
                 Is::Word => words.add(REGISTERS + n as Origin, was, is, Whose::Rounds),
-                _ if was != is => return None,
+                _ if was != is || !stack.is_same_for(was, is) => return None,
                 _ => {}
             }
         }
@@ -234,7 +247,7 @@ impl Proof {
             let address = words.place(read.address, read.through);
             let there = probe(address, read.size)?;
             let as_before = match is {
-                Is::Value => there.value == read.value,
+                Is::Value => there.value == read.value && read.word().is_none_or(|word| stack.is_same_for(word, word)),
                 Is::Execution => there.word() == Some(now.execution()),
                 Is::Word | Is::Copied => true,
             };
@@ -250,10 +263,10 @@ impl Proof {
                 if !read.rewritten {
                     inputs.reads.push(there);
                 }
-                inputs.elsewhere |= elsewhere;
+                inputs.elsewhere |= *elsewhere || address != read.address && now.is_elsewhere(address);
             }
         }
-        words.cannot_be_told(&(start.stack..start.top), &self.pairs, &pieces).then_some(inputs)
+        words.cannot_be_told(&stack, &self.pairs, &pieces).then_some(inputs)
     }
 }
 
@@ -445,6 +458,58 @@ mod tests {
         let fixed = proof(Done { reached: true, used: true, fixed: true }, Vec::new(), false);
         assert!(holds(&fixed, 2, THERE));
         assert!(!holds(&fixed, 2, ELSEWHERE));
+    }
+
+    /// A round on a stack whose top is there, with this in its first register.
+    fn on(top: usize, register: usize) -> Start {
+        Start { stack: top - 4096, top, frame: top - 512, registers: [register as u64, 0, 0, 0, 0, 0], ..START }
+    }
+
+    /// The proof of a round on the stack below [`THERE`], with this in its first register, that has done this with the stack and
+    /// that with the register.
+    fn on_a_stack(register: usize, stack: Done, with: Done) -> Proof {
+        let mut done = vec![Done::default(); usize::from(READS)];
+        (done[usize::from(STACK)], done[usize::from(REGISTERS)]) = (stack, with);
+        let registers = [register as u64, 0, 0, 0, 0, 0];
+        let outcome = Outcome {
+            end: End::Round,
+            reads: Vec::new(),
+            origins: Origins { done, pairs: Vec::new(), lost: false },
+            registers,
+            numbers: Vec::new(),
+            unusual: Vec::new(),
+            found: Vec::new(),
+            locals: Vec::new(),
+            borrows: false,
+            instructions: 1,
+        };
+        Proof::new(on(THERE, register), outcome, &Execution { number: 1, local: 0 })
+    }
+
+    #[test]
+    fn what_points_to_the_stack_moves_with_it() {
+        let now = Execution { number: 2, local: 0 };
+        let used = Done { reached: true, used: true, fixed: false };
+        let fixed = Done { fixed: true, ..used };
+        let (mine, heap) = (THERE - 64, 0x7e00_0000_0000);
+        let holds = |proof: &Proof, top, register| proof.holds(&on(top, register), &now).is_some();
+        let proof = on_a_stack(mine, used, used);
+        assert!(holds(&proof, THERE, mine));
+        assert!(holds(&proof, ELSEWHERE, ELSEWHERE - 64));
+        assert!(!holds(&proof, ELSEWHERE, mine), "it points to where the stack was");
+        assert!(!holds(&proof, ELSEWHERE, ELSEWHERE - 128), "it points to another word");
+        assert!(!holds(&proof, THERE, THERE - 128), "it points to another word");
+        assert!(!holds(&proof, THERE + 8, mine + 8), "marks would be others");
+        let proof = on_a_stack(heap, used, used);
+        assert!(holds(&proof, ELSEWHERE, heap));
+        assert!(holds(&proof, ELSEWHERE, heap + 64));
+        assert!(!holds(&proof, ELSEWHERE, ELSEWHERE - 64), "it points to the stack");
+        let proof = on_a_stack(heap, used, fixed);
+        assert!(holds(&proof, ELSEWHERE, heap));
+        assert!(!holds(&proof, heap + 512, heap), "it points to the stack now");
+        assert!(!holds(&on_a_stack(mine, used, fixed), ELSEWHERE, ELSEWHERE - 64), "it must be the same");
+        assert!(!holds(&on_a_stack(heap, fixed, used), ELSEWHERE, heap), "the stack must be the same");
+        assert!(holds(&on_a_stack(heap, fixed, used), THERE, heap));
     }
 
     #[test]

@@ -273,7 +273,7 @@ impl Rt {
             return None;
         };
         let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
-        let place = mix(top as u64, how);
+        let place = mix(mix(me as u64, (top - here.frame) as u64), how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.threads[me].rounds, self) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),

@@ -10,7 +10,7 @@
 //! and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
 //!
 //! What words are made of is followed (`flow.rs`, `trial/origins.rs`), so that what was found out holds where memory lies
-//! elsewhere (`moved.rs`).
+//! elsewhere, and on another stack (`moved.rs`).
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 

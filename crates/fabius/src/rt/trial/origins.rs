@@ -8,14 +8,16 @@
 //! 1. Addresses are added to constants, compared with each other, with null, and looked at in their lowest bits. Whatever else is
 //!    done with a word, it must be the same then.
 //! 2. Of an address and a number that are added, the number is the one that is small; it must be the same.
-//! 3. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
+//! 3. The stack pointer is an origin, too, and stays it whatever is done with it: another execution may run on another stack. Words
+//!    that point to the stack move as far.
+//! 4. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
 
 #[cfg(test)]
 mod processor;
 
 use crate::rt::flow::{Does, Flow, OfVectors, Slot};
 use crate::rt::instruction::{Known, Place};
-use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS};
+use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK};
 use iced_x86::ConditionCode;
 use libc::greg_t;
 
@@ -113,6 +115,7 @@ impl Origins {
         for (origin, register) in (REGISTERS..).zip(PRESERVED) {
             self.general[register as usize] = Of::whole(origin);
         }
+        self.general[RSP] = Of::whole(STACK);
         (self.pending_used, self.lost, self.looks_away) = (0, false, false);
         self.vectors = [NO_LANES; 32];
         self.trial += 1;
@@ -134,11 +137,10 @@ impl Origins {
     /// It has: what a call does not preserve depends on nothing that is known. Of what it does preserve, what is another word now
     /// was taken from the stack if the function that did it has returned.
     fn looks_again(&mut self, registers: &[greg_t]) {
-        let rsp = libc::REG_RSP as usize;
-        let returned = (self.before[rsp] as usize..registers[rsp] as usize).step_by(8);
+        let returned = (self.before[RSP] as usize..registers[RSP] as usize).step_by(8);
         for (register, word) in registers.iter().copied().enumerate().take(self.general.len()) {
             if !PRESERVED.contains(&(register as i32)) {
-                self.general[register] = Of::NOTHING;
+                self.general[register] = if register == RSP { Of::whole(STACK) } else { Of::NOTHING };
             } else if self.before[register] != word {
                 // SAFETY: it is a part of the stack.
                 let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == word as u64;
@@ -482,6 +484,17 @@ impl Origins {
             (Slot::Vector { number, .. }, _) => self.vectors[number as usize][..2].copy_from_slice(&lanes[..2]),
             _ => {}
         }
+        if self.general[RSP] != Of::whole(STACK) {
+            // It points to the stack, whatever it is made of.
+            let origin = self.general[RSP].origin;
+            self.reaches_the_stack(origin);
+            self.general[RSP] = Of::whole(STACK);
+        }
+    }
+
+    /// The stack is reached through an origin, so that this must move as far.
+    pub(super) fn reaches_the_stack(&mut self, through: Origin) {
+        self.join(STACK, through);
     }
 }
 
@@ -489,6 +502,8 @@ impl Origins {
 fn is_step(by: u64) -> bool {
     by.cast_signed().unsigned_abs() < LOWEST_ADDRESS
 }
+
+const RSP: usize = libc::REG_RSP as usize;
 
 /// Where the registers are that a call preserves, in the order in which a round's are given.
 const PRESERVED: [i32; 6] = [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];

@@ -3,7 +3,7 @@
 
 use super::origins::{Lanes, NO_LANES, Of};
 use super::{ALL_READS, INDEX, Read, Trial, WRITES};
-use crate::rt::moved::{NONE, Origin, READS, is_static};
+use crate::rt::moved::{NONE, Origin, READS, STACK, is_static};
 use std::ptr;
 
 impl Trial {
@@ -58,8 +58,7 @@ impl Trial {
         let is_word = size == 8 && address.is_multiple_of(8);
         let written = if is_word { self.origins.of_memory(address) } else { None };
         if self.is_on_the_stack(address, size) {
-            // The stack does not move.
-            self.origins.fix(through);
+            self.origins.reaches_the_stack(through);
             let is_written = |&(word, bit): &(usize, u8)| self.written[word] & bit != 0;
             let all = self.own(address, size).all(|at| is_written(&at));
             let some = self.own(address, size).any(|at| is_written(&at));
@@ -67,7 +66,7 @@ impl Trial {
                 return Some(written.unwrap_or(Of::NOTHING));
             }
             // SAFETY: as the caller says.
-            let of = Of::whole(unsafe { self.was_there(address, size, NONE)? });
+            let of = Of::whole(unsafe { self.was_there(address, size, STACK)? });
             return Some(if some { Of { is_whole: false, ..of } } else { of });
         }
         if self.is_allowed(address, size) {
@@ -146,7 +145,7 @@ impl Trial {
     /// Writes down what is overwritten, if it may be.
     pub(super) unsafe fn writes_to(&mut self, address: usize, size: usize, through: Origin, how: Pieces) -> bool {
         if self.is_on_the_stack(address, size) {
-            self.origins.fix(through);
+            self.origins.reaches_the_stack(through);
             for (word, bit) in self.own(address, size) {
                 self.written[word] |= bit;
             }
