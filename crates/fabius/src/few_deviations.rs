@@ -1,16 +1,20 @@
-//! Three searches in turns where stale reads and late stores cost nothing: within the bound on preemptions, where one level may have
-//! very many executions; in the order of preemptions and deviations together; and depth first within the bound. What one
+//! Searches in turns where stale reads and late stores cost nothing: within the bound on preemptions, where one level may have
+//! very many executions; in the order of preemptions and deviations together, twice; and depth first within the bound. What one
 //! preemption and one stale read bring about is so found behind few executions, and not behind all that have no preemption and any
 //! number of stale reads; and what goes wrong near the end, whatever was before, is found as fast as by who is depth first.
 //!
 //! Paper: Iterative Context Bounding for Systematic Testing of Multithreaded Programs (PLDI 2007), Algorithm 1.
 //!
 //! Deviations:
-//! 1. The second has the same bound on what preemptions and deviations cost together, and the third on preemptions, so their executions
-//!    are some of those of the first. A bug that one of them finds is the answer; that it finds none says nothing.
+//! 1. The second and the third have the same bound on what preemptions and deviations cost together, and the last on preemptions.
+//!    These three leave out what loom does ([`LeavesOut::NoNews`]): a thread that has given way leaves it to others that can go on to
+//!    make a step, and does not find an old value again that it made or found before; and what may store does not deviate. One of them
+//!    leaves out more: who has given way goes on only when nobody can who has not. So their executions are some of those of the first:
+//!    a thread that they may pick can be picked there, too, and they are asked the same choices, with fewer outcomes. A bug that
+//!    one of them finds is the answer; that it finds none says nothing.
 //! 2. They begin when the first has not ended after some executions, are by one thread each, and make as many as the first.
 
-use crate::rt::Execution;
+use crate::rt::{Execution, LeavesOut};
 use crate::system::Test;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_explore::stateless::{self, Listener, Search};
@@ -28,16 +32,22 @@ pub(crate) fn search(
     let most = options.executions.unwrap_or(u64::MAX);
     let few = Options { price_of_deviation: 1, jobs: 1, ..options.clone() };
     let deep = Options { first_level: options.max.unwrap_or(u32::MAX), jobs: 1, ..options.clone() };
+    let (news, turns) = (system.that_leaves_out(LeavesOut::NoNews), system.that_leaves_out(LeavesOut::NoNewsAndTurns));
     let mut all = stateless::begin(system, options, monitor, note);
-    let mut others = [&few, &deep].map(|options| stateless::begin(system, options, monitor, &|_| {}));
+    let mut others = [(&turns, &few), (&news, &few), (&news, &deep)]
+        .map(|(system, options)| stateless::begin(system, options, monitor, &|_| {}));
     let mut until = ALONE;
+    let tell = |all, others| {
+        [&news, &turns].into_iter().for_each(|other| system.takes_over(other));
+        together(all, others)
+    };
     // As many for each.
     while all.go_on_to(Some(until.min(most.saturating_sub(others.iter().map(Search::executions).sum())))) {
         let mut made = all.executions() + others.iter().map(Search::executions).sum::<u64>();
         for other in &mut others {
             let before = other.executions();
             if made < most && !other.go_on_to(Some(until.min(before + (most - made)))) && other.has_an_answer() {
-                return together(all, others);
+                return tell(all, others);
             }
             made += other.executions() - before;
         }
@@ -46,11 +56,11 @@ pub(crate) fn search(
         }
         until += (until / 8).max(ALONE);
     }
-    together(all, others)
+    tell(all, others)
 }
 
 /// What the first has found, or else one of the others, and the executions of all.
-fn together(all: Search<'_, Test<'_>>, others: [Search<'_, Test<'_>>; 2]) -> Outcome {
+fn together(all: Search<'_, Test<'_>>, others: [Search<'_, Test<'_>>; 3]) -> Outcome {
     let mut all = all.outcome();
     for other in others.map(Search::outcome) {
         if let (Some(last), Some(more)) = (all.levels.last_mut(), other.levels.last()) {

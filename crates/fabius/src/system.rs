@@ -1,6 +1,6 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
-use crate::rt::{self, Execution, LeftOut, Loops, Refine, Settings};
+use crate::rt::{self, Execution, LeavesOut, LeftOut, Loops, Refine, Settings};
 use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
@@ -35,6 +35,20 @@ impl<'a> Test<'a> {
         let (kept_from_deviating, forgets_stores) = (AtomicBool::new(false), AtomicBool::new(false));
         let limit = OnceLock::new();
         Test { body, settings, observed, loops, astray, left_out, kept_from_deviating, forgets_stores, limit, stop }
+    }
+
+    /// The same, where executions leave something out.
+    pub fn that_leaves_out(&self, leaves_out: LeavesOut) -> Test<'a> {
+        Test::new(self.body, Settings { leaves_out, ..self.settings }, self.loops.clone(), self.stop)
+    }
+
+    /// Takes over what was noticed in executions of the same test for which it must begin anew, or cannot go on.
+    pub fn takes_over(&self, other: &Test<'_>) {
+        self.observed.fetch_or(other.observed.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.astray.fetch_or(other.astray.load(Ordering::Relaxed), Ordering::Relaxed);
+        if let Some(limit) = other.limit.get() {
+            self.limit.get_or_init(|| limit.clone());
+        }
     }
 
     /// The body of the first thread.

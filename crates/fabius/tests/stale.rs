@@ -4,7 +4,7 @@ use fabius::cell::UnsafeCell;
 use fabius::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 use fabius::sync::atomic::{AtomicUsize, fence};
 use fabius::sync::{Arc, Mutex};
-use fabius::{Config, Report, Verdict, hint, thread};
+use fabius::{BugKind, Config, Report, Verdict, hint, thread};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn two() -> [Arc<AtomicUsize>; 2] {
@@ -92,6 +92,41 @@ fn what_goes_wrong_near_the_end_is_found_soon_whatever_may_be_stale_before() {
         [writes, reads, raises].into_iter().for_each(|thread| thread.join().unwrap());
     });
     assert!(report.is_bug() && report.executions < 1_000, "{report}");
+}
+
+#[test]
+fn who_waits_in_a_loop_need_not_find_old_values_again_for_a_wake_up_to_be_found_lost() {
+    const TOKENS: usize = 3;
+    let report = Config::new().preemptions(2).free_stale_reads().max_steps(2_000).explore(|| {
+        let all = Arc::new([0; 3].map(AtomicUsize::new));
+        for _ in 0..TOKENS {
+            let all = all.clone();
+            thread::spawn(move || {
+                let [tokens, waits, is_woken] = &*all;
+                tokens.fetch_add(1, Relaxed);
+                // Whoever waits must be seen by who has added a token, or see the token.
+                if waits.load(Relaxed) == 1 && waits.swap(0, SeqCst) == 1 {
+                    is_woken.store(1, Release);
+                }
+            });
+        }
+        let [tokens, waits, is_woken] = &*all;
+        for token in 1..=TOKENS {
+            while tokens.load(Relaxed) < token {
+                waits.store(1, Release);
+                if tokens.load(Relaxed) >= token {
+                    break;
+                }
+                while is_woken.load(Acquire) == 0 {
+                    thread::yield_now();
+                }
+                is_woken.store(0, Relaxed);
+            }
+        }
+    });
+    let trace = report.trace().unwrap_or_else(|| panic!("{report}"));
+    assert_eq!(trace.kind, BugKind::Livelock, "{}", text(&report));
+    assert!(report.executions < 1_000, "{report}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ struct Thread {
     fenced: Clock,
     /// Loads that found what made no edge.
     missed: Vec<Missed>,
+    /// Its clock when it last gave way.
+    gave_way: u32,
     /// What its last event accessed, and its clock ahead of the accesses to that in a row.
     last: Option<usize>,
     entry: Clock,
@@ -247,6 +249,19 @@ impl Clocks {
     pub fn floor(&mut self, thread: usize, atomic: usize) -> usize {
         self.thread(thread);
         self.objects[atomic].history.floor(&self.threads[thread].clock)
+    }
+
+    /// The thread gives way.
+    pub fn gives_way(&mut self, thread: usize) {
+        let this = self.thread(thread);
+        this.gave_way = this.clock[thread];
+    }
+
+    /// The position of the oldest store that the thread may find and that it did not know when it last gave way.
+    pub fn floor_of_news(&mut self, thread: usize, atomic: usize) -> usize {
+        self.thread(thread);
+        let Thread { clock, gave_way, .. } = &self.threads[thread];
+        self.objects[atomic].history.floor_of_news(clock, Event { thread, index: *gave_way })
     }
 
     /// The oldest stores that the thread can find, of all atomics where that is not the newest.

@@ -8,7 +8,7 @@
 //!    `repetition.rs` does not see through, for every sixteenth round of these, and an answer says when it kept a thread
 //!    from going on.
 
-use super::Rt;
+use super::{LeavesOut, Rt};
 use std::collections::BTreeSet;
 
 /// For each thread, since its last yield: who was always ready, whom its steps disabled, who was scheduled.
@@ -67,5 +67,26 @@ impl Fair {
             }
             *window = Window { ready, open: true, ..Window::default() };
         }
+    }
+}
+
+impl Rt {
+    /// Whether none of those that could go on has waited for longer, where all repeat themselves.
+    pub(super) fn is_its_turn(&self, id: usize) -> bool {
+        let since = |id: usize| (self.threads[id].went_on, id);
+        (0..self.threads.len()).all(|other| !self.can_go_on(other) || since(id) <= since(other))
+    }
+
+    /// Whether others go first because it has given way, where a search leaves something out.
+    pub(super) fn leaves_it_to_others(&self, id: usize) -> bool {
+        if self.settings.leaves_out == LeavesOut::Nothing || !self.threads[id].gave_way {
+            return false;
+        }
+        // It was the last to make a step: nobody has since.
+        let is_last = self.current == id;
+        let waits = self.settings.leaves_out == LeavesOut::NoNewsAndTurns;
+        let goes_first = |other: usize| other != id && (is_last || waits && !self.threads[other].gave_way);
+        let mut others = (0..self.threads.len()).filter(|other| goes_first(*other));
+        others.any(|other| self.is_able(other) && self.fair.allows(self, other))
     }
 }

@@ -6,8 +6,17 @@
 use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
-use super::{Object, Refine, Rt, trial};
+use super::{LeavesOut, Object, Refine, Rt, trial};
 use std::sync::atomic::Ordering::{self, SeqCst};
+
+/// What an operation does, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// It is a load.
+    Loads,
+    /// It stores, unless it fails.
+    Stores,
+}
 
 /// How an operation can come out if it finds some value.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +76,7 @@ pub(crate) struct Found<T> {
 }
 
 /// The store that an operation finds, or behind which it stores; `newest` is the value of the atomic.
-pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl Fn(T) -> Ways) -> Found<T> {
+pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, kind: Kind, ways: impl Fn(T) -> Ways) -> Found<T> {
     let first = ways(newest);
     super::with(|rt| {
         let is_weak = |did: Option<Did>| did.is_some_and(|did| did.order() != SeqCst);
@@ -79,7 +88,7 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, ways: impl F
             }
             return found;
         }
-        let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, ways) };
+        let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, kind, ways) };
         if rt.settings.refine.contains(Refine::YIELDS) {
             let unusual = if found.value == newest { 0 } else { Word::of(found.value).number() | 1 };
             trial::aside(|| rt.states.finds(rt.current, unusual));
@@ -110,7 +119,13 @@ pub(crate) fn does<T: Copy + PartialEq>(object: &Object, found: &Found<T>, did: 
 }
 
 impl Rt {
-    fn finds<T: Copy + PartialEq>(&mut self, object: &Object, usual: Found<T>, ways: impl Fn(T) -> Ways) -> Found<T> {
+    fn finds<T: Copy + PartialEq>(
+        &mut self,
+        object: &Object,
+        usual: Found<T>,
+        kind: Kind,
+        ways: impl Fn(T) -> Ways,
+    ) -> Found<T> {
         let (thread, atomic) = (self.current, object.id_in(self) as usize);
         // SAFETY: all stores of an atomic are of its type.
         let value = |word: &Word| unsafe { word.get::<T>() };
@@ -122,9 +137,15 @@ impl Rt {
         if floor == last || self.abandoned {
             return usual;
         }
+        // What is left out is asked about all the same: a schedule says the same to all searches.
+        let oldest = match (self.settings.leaves_out, kind) {
+            (LeavesOut::Nothing, _) => floor,
+            (_, Kind::Loads) => self.clocks.floor_of_news(thread, atomic),
+            (_, Kind::Stores) => last,
+        };
         let mut possible = 0;
         let mut all = Vec::new();
-        for (newer, position) in (floor..=last).rev().enumerate().take(MOST) {
+        for (newer, position) in (oldest..=last).rev().enumerate().take(MOST) {
             let ways = ways(values[position]).filter(|did| {
                 self.is_possible(
                     did,

@@ -62,7 +62,7 @@ pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use lasting::{begins_lasting, ends_lasting};
 pub(crate) use limit::Limit;
 pub(crate) use locals::{Locals, local};
-pub(crate) use memory::{Found, Watched, Ways, does, edges, edges_of, fence, find, forgotten, made, watched};
+pub(crate) use memory::{Found, Kind, Watched, Ways, does, edges, edges_of, fence, find, forgotten, made, watched};
 pub(crate) use object::{Inside, Object, Renew, begins as check_begins, is_over as check_is_over};
 pub(crate) use op::{Edges, Holder, Op};
 pub(crate) use orders::{Order, Orders};
@@ -71,7 +71,7 @@ pub(crate) use point::point;
 pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
 pub(crate) use repetition::{Here, address_is, changes, give_way, gives_back, holds, touches, unchanged, value_is};
-pub(crate) use settings::{Refine, Settings};
+pub(crate) use settings::{LeavesOut, Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
 use ahead::Waiting;

@@ -40,6 +40,18 @@ impl Refine {
     }
 }
 
+/// What a search does not try that looks for bugs beside another one, which tries all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum LeavesOut {
+    #[default]
+    Nothing,
+    /// What brings no news: a thread that has given way leaves it to others that can go on to make a step, and finds no store again
+    /// that it made or found before, unless it is the newest; and what may store finds the newest.
+    NoNews,
+    /// That, and all turns of a thread that has given way as long as another can go on that has not.
+    NoNewsAndTurns,
+}
+
 /// How executions are run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -49,6 +61,7 @@ pub(crate) struct Settings {
     /// How often operations on atomics may deviate in one execution: a load finds an older store, a store takes its place
     /// before others.
     pub deviations: u32,
+    pub leaves_out: LeavesOut,
     /// Whether weak compare-and-exchange may fail for no reason.
     pub spurious: bool,
     /// Whether what is not given back at the end is a bug.
@@ -69,6 +82,7 @@ impl Default for Settings {
             refine: Refine::default(),
             record: false,
             deviations: 0,
+            leaves_out: LeavesOut::Nothing,
             spurious: false,
             leaks: false,
             panics: false,

@@ -5,7 +5,9 @@ use super::history::Word;
 use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
-use super::{Edges, Failure, Here, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread};
+use super::{
+    Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread,
+};
 use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
 use fabius_explore::ahead::Ahead;
@@ -144,6 +146,9 @@ impl Rt {
             }
             return goes_on;
         }
+        if self.leaves_it_to_others(id) {
+            return false;
+        }
         if !self.fair.allows(self, id) {
             self.left_out.set(self.threads[id].op().map(|op| LeftOut::Fairness(op.at)));
             return false;
@@ -154,12 +159,6 @@ impl Rt {
     /// Whether the thread would do what it has done before, while nothing has changed.
     fn repeats(&self, id: usize) -> bool {
         self.threads[id].gave_way && self.states.repeats(id, self.now)
-    }
-
-    /// Whether none of those that could go on has waited for longer, where all repeat themselves.
-    fn is_its_turn(&self, id: usize) -> bool {
-        let since = |id: usize| (self.threads[id].went_on, id);
-        (0..self.threads.len()).all(|other| !self.can_go_on(other) || since(id) <= since(other))
     }
 
     /// Whether the thread can go on and does not only repeat itself.
@@ -265,6 +264,9 @@ impl Rt {
         let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
+        if self.settings.leaves_out != LeavesOut::Nothing {
+            self.clocks.gives_way(me);
+        }
         self.states.gives_way(me, here, top);
         // What a destructor does while a panic unwinds its stack is not tried out.
         let registers = here.registers.filter(|_| !std::thread::panicking() && !self.hurries);

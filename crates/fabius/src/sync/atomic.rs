@@ -10,7 +10,7 @@
 //! [`Config::stale`](crate::Config::stale) and
 //! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
 
-use crate::rt::{self, Did, Found, Object, Op, Refine, Rt, Watched, Ways};
+use crate::rt::{self, Did, Found, Kind, Object, Op, Refine, Rt, Watched, Ways};
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::panic::Location;
@@ -176,7 +176,7 @@ macro_rules! atomic {
 
             #[inline(never)]
             fn change_watched(&self, did: Did, at: &'static Location<'static>, f: impl Fn($ty) -> $ty) -> $ty {
-                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                let found = rt::find(&self.object, self.value(), Kind::Stores, |_| Ways::only(did));
                 self.put(&found, did, f(found.value), at);
                 found.value
             }
@@ -226,7 +226,7 @@ macro_rules! atomic {
             #[inline(never)]
             fn load_watched(&self, order: Ordering, at: &'static Location<'static>) -> $ty {
                 let did = Did::Load(order);
-                let found = rt::find(&self.object, self.value(), |_| Ways::only(did));
+                let found = rt::find(&self.object, self.value(), Kind::Loads, |_| Ways::only(did));
                 let value = self.get(&found, did, at);
                 rt::note(|| match found.newer {
                     0 => format!("{value:?}"),
@@ -323,7 +323,7 @@ macro_rules! atomic {
                     let first = if succeeds { Did::Change(success) } else { fails };
                     Ways { first: Some(first), second: (succeeds && may_fail).then_some(fails) }
                 };
-                let found = rt::find(&self.object, self.value(), ways);
+                let found = rt::find(&self.object, self.value(), Kind::Stores, ways);
                 let by_itself = found.ways.second.is_some() && (found.ways.first.is_none() || rt::choose_freely(2, at) == 1);
                 let done = if by_itself { found.ways.second } else { found.ways.first };
                 match done {

@@ -14,6 +14,7 @@ const SETTINGS: Settings = Settings {
     refine: Refine(Refine::RELEASES.0 | Refine::RECEIVERS.0 | Refine::COUNTS.0 | Refine::RACES.0),
     record: false,
     deviations: 0,
+    leaves_out: rt::LeavesOut::Nothing,
     spurious: false,
     leaks: false,
     panics: false,
