@@ -2,6 +2,9 @@
 //!
 //! Tasks are threads here, the first 64 of which are bits of a word.
 
+pub use crate::bits::bit;
+use crate::bits::{count, nth};
+use crate::priorities::Falling;
 use crate::system::{Dice, Made, Plan, StepLog, TaskId};
 
 /// What may be done without asking, and what was.
@@ -17,15 +20,21 @@ pub struct Ahead {
     at: usize,
     /// Whether the first that can go on does when all these have been made.
     then_first: bool,
-    /// The numbers of threads of which the highest goes on.
-    numbers: Vec<u64>,
-    /// Who has it, and those that would go on instead of it, as bits.
-    highest: usize,
-    rivals: u64,
+    /// By which it is decided.
+    falling: Option<Falling>,
+    /// How many steps there were in the plan, and how many are left when somebody falls.
+    planned: u32,
+    falls_at: u32,
     /// How often another made a step than one that could have gone on.
     switches: u32,
-    /// What was done.
-    pub trail: Vec<Made>,
+    /// What was done, and of that who was born and who has finished.
+    trail: Vec<Made>,
+    lives: Vec<Made>,
+    /// Of so many steps, the last one included, nothing is told; and how many they are in all.
+    untold: u32,
+    all_untold: u32,
+    /// As long as there are more steps than this, it is given that the thread goes on and nothing is told.
+    quick_until: u32,
 }
 
 /// [`Plan`], without what it needs.
@@ -42,13 +51,21 @@ enum Who {
 impl Ahead {
     /// A new execution begins.
     pub fn clear(&mut self) {
-        (self.steps, self.dice) = (0, None);
+        (self.steps, self.dice, self.falling, self.untold) = (0, None, None, 0);
+        self.quick_until = u32::MAX;
         self.trail.clear();
+        self.lives.clear();
+    }
+
+    /// Of so many steps from the next one on nothing is told.
+    pub fn tells_nothing_of(&mut self, steps: u32) {
+        (self.untold, self.all_untold) = (steps, steps);
     }
 
     /// So many steps may be made, by whom the plan says.
     pub fn plan(&mut self, steps: u32, plan: Plan<'_>) {
-        (self.steps, self.switches) = (steps, 0);
+        (self.steps, self.planned, self.switches, self.falls_at) = (steps, steps, 0, 0);
+        (self.untold, self.quick_until) = (0, u32::MAX);
         self.then_first = matches!(plan, Plan::GivenThenFirst(_));
         self.who = match plan {
             Plan::Alone => Who::Alone,
@@ -63,23 +80,74 @@ impl Ahead {
                 self.at = 0;
                 Who::Given
             }
-            Plan::Highest(numbers) => {
-                self.numbers.clear();
-                self.numbers.extend_from_slice(numbers);
-                (self.highest, self.rivals) = (usize::MAX, 0);
+            Plan::Highest(falling) => {
+                self.falls_at = steps.saturating_sub(falling.left());
+                self.falling = Some(falling);
                 Who::Highest
             }
         };
+    }
+
+    /// Somebody was born, or has finished.
+    #[inline]
+    pub fn lives(&mut self, made: Made) {
+        self.trail.push(made);
+        self.lives.push(made);
+    }
+
+    /// Another step is made.
+    #[inline(always)]
+    pub fn makes(&mut self, made: Made) {
+        self.steps -= 1;
+        if self.untold > 0 {
+            self.untold -= 1;
+            if self.untold > 0 {
+                let quick = self.given.get(self.at).map_or(0, |(_, times)| (*times).min(self.untold - 1));
+                self.quick_until = if quick > 0 { self.steps.saturating_sub(quick) } else { u32::MAX };
+                return;
+            }
+            self.quick_until = u32::MAX;
+            self.trail.push(Made::Untold(self.all_untold - 1));
+        }
+        self.trail.push(made);
+    }
+
+    /// Whether the running thread makes the next step if it can, and nothing is told of that.
+    #[inline(always)]
+    pub fn is_quick(&self) -> bool {
+        self.steps > self.quick_until
+    }
+
+    /// It does: all that there is to do.
+    #[inline(always)]
+    pub fn makes_quickly(&mut self) {
+        self.given[self.at].1 -= 1;
+        self.steps -= 1;
+        self.untold -= 1;
+    }
+
+    /// There may be something to tell, or another one may have to go on: the next step is not made so.
+    #[inline]
+    pub fn not_quickly(&mut self) {
+        self.quick_until = u32::MAX;
     }
 
     /// No more steps are made; tells what was done.
     #[inline]
     pub fn take(&mut self, log: &mut StepLog) {
         self.steps = 0;
+        if self.untold > 0 {
+            let untold = self.all_untold - std::mem::take(&mut self.untold);
+            if untold > 0 {
+                self.trail.push(Made::Untold(untold));
+            }
+        }
+        log.falling = self.falling.take();
         if self.trail.is_empty() && self.dice.is_none() {
             return;
         }
         std::mem::swap(&mut self.trail, &mut log.ahead);
+        std::mem::swap(&mut self.lives, &mut log.lives);
         (log.dice, log.switches) = (self.dice.take(), self.switches);
     }
 
@@ -93,10 +161,9 @@ impl Ahead {
     /// waits to go on, nor anyone who touches nothing.
     #[inline]
     pub fn is_surely_next(&self, thread: usize, none_of: impl FnOnce(u64) -> bool) -> bool {
-        match self.who {
-            Who::Highest => self.highest == thread && none_of(self.rivals),
-            Who::Alone | Who::First | Who::Given | Who::Drawn => false,
-        }
+        self.who == Who::Highest
+            && self.steps > self.falls_at
+            && self.falling.as_ref().is_some_and(|falling| falling.is_surely_next(thread, none_of))
     }
 
     /// Whether it is given who makes the next step, or that nobody does.
@@ -130,105 +197,42 @@ impl Ahead {
         Some(next.0 as usize)
     }
 
-    /// Which of the threads that can go on does, where none is given, if that can be said; `quiet` are those that touch nothing
+    /// Which of the threads that can go on does, where none is given, if that can be said; `quiet` says which of them touch nothing
     /// that others see, and `current` is who has made the last step.
     #[inline(always)]
-    pub fn next_of(&mut self, able: u64, quiet: u64, current: usize) -> Option<usize> {
-        let quiet = able & quiet;
-        let next = if able & able.wrapping_sub(1) == 0 {
-            if able == 0 {
-                return None;
+    pub fn next_of(&mut self, able: u64, quiet: impl FnOnce() -> u64, current: usize) -> Option<usize> {
+        if able & able.wrapping_sub(1) == 0 && self.steps > self.falls_at {
+            // Nobody else could go on.
+            return (able != 0).then(|| able.trailing_zeros() as usize);
+        }
+        let next = match self.who {
+            Who::Drawn => match able & quiet() {
+                0 => nth(able, self.dice.as_mut()?.usize(..count(able))),
+                quiet => quiet.trailing_zeros(),
+            },
+            Who::First => {
+                self.trail.push(Made::Others(able & able.wrapping_sub(1)));
+                able.trailing_zeros()
             }
-            able.trailing_zeros()
-        } else if self.who == Who::Alone {
-            return None;
-        } else if self.who == Who::First {
-            self.trail.push(Made::Others(able & able.wrapping_sub(1)));
-            able.trailing_zeros()
-        } else if quiet != 0 {
-            quiet.trailing_zeros()
-        } else if self.who == Who::Drawn {
-            nth(able, self.dice.as_mut()?.usize(..count(able)))
-        } else {
-            self.highest_of(able)?
+            Who::Highest => match able & quiet() {
+                0 => self.highest_of(able)?,
+                quiet => quiet.trailing_zeros(),
+            },
+            Who::Alone | Who::Given => return None,
         };
         // Who could have gone on is preempted.
         self.switches += u32::from(next as usize != current) & (able >> current) as u32 & 1;
         Some(next as usize)
     }
 
-    /// The thread with the highest number of several that can go on.
+    /// The thread with the highest priority of those that can go on.
     fn highest_of(&mut self, able: u64) -> Option<u32> {
-        let Ahead { numbers, highest, rivals, .. } = self;
-        let (mut first, mut left) = ((0, 0), able);
-        while left != 0 {
-            let thread = left.trailing_zeros() as usize;
-            let number = numbers.get(thread).copied().filter(|number| *number > 0)?;
-            first = first.max((number, thread));
-            left &= left - 1;
+        let made = self.planned - self.steps;
+        let falling = self.falling.as_mut().filter(|_| able != 0)?;
+        let next = falling.pick(able, made);
+        if self.steps <= self.falls_at {
+            self.falls_at = self.planned.saturating_sub(falling.left());
         }
-        // Nobody knows of those without a number.
-        *rivals = u64::MAX.checked_shl(numbers.len() as u32).unwrap_or(0);
-        for (thread, number) in numbers.iter().enumerate().take(u64::BITS as usize) {
-            *rivals |= u64::from(*number == 0 || (*number, thread) > first) << thread;
-        }
-        *highest = first.1;
-        Some(first.1 as u32)
-    }
-}
-
-/// For each byte, how many of its bits are set, and which they are, in order.
-static BITS: [(u8, [u8; 8]); 256] = {
-    let mut all = [(0, [0; 8]); 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let mut bit = 0;
-        while bit < 8 {
-            if byte >> bit & 1 == 1 {
-                all[byte].1[all[byte].0 as usize] = bit as u8;
-                all[byte].0 += 1;
-            }
-            bit += 1;
-        }
-        byte += 1;
-    }
-    all
-};
-
-/// How many bits are set.
-#[inline]
-fn count(bits: u64) -> usize {
-    let low = &BITS[(bits & 0xff) as usize];
-    if bits < 256 { low.0.into() } else { bits.count_ones() as usize }
-}
-
-/// The bit that is set before which so many are.
-#[inline]
-fn nth(bits: u64, skip: usize) -> u32 {
-    // No loop, the end of which a processor could not foretell.
-    if bits < 256 {
-        return BITS[bits as usize].1[skip].into();
-    }
-    let left = (0..skip).fold(bits, |left, _| left & left.wrapping_sub(1));
-    left.trailing_zeros()
-}
-
-/// The bit of a thread; none if there are too many.
-#[inline]
-pub fn bit(thread: usize) -> u64 {
-    u64::from(thread < u64::BITS as usize) << (thread % u64::BITS as usize)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bits_are_counted_and_found() {
-        for bits in (1..600).chain([u64::MAX, 1 << 63, 0x8000_0100_0000_0001]) {
-            let all: Vec<u32> = (0..u64::BITS).filter(|bit| bits >> bit & 1 == 1).collect();
-            assert_eq!(count(bits), all.len());
-            all.iter().enumerate().for_each(|(skip, bit)| assert_eq!(nth(bits, skip), *bit, "{bits} {skip}"));
-        }
+        Some(next as u32)
     }
 }

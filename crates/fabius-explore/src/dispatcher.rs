@@ -96,6 +96,15 @@ impl Dispatcher {
         }
     }
 
+    /// The memory, for another one of the same kind in which nothing is pending.
+    pub fn cleared(mut self) -> Option<Dispatcher> {
+        match &mut self {
+            Dispatcher::Threads(Queue::Bag(bag)) => bag.clear(),
+            _ => return None,
+        }
+        Some(self)
+    }
+
     /// Tasks were born, in this order, while this buffer was running.
     pub fn born(&mut self, born: &[Born], running: Option<BufferId>, view: &impl View) {
         for b in born {
@@ -110,10 +119,10 @@ impl Dispatcher {
 
     /// Threads were born, and have finished, in steps that were made without asking.
     #[inline]
-    pub fn went_ahead(&mut self, ahead: &[Made], view: &impl View) {
-        for made in ahead {
+    pub fn went_ahead(&mut self, lives: &[Made], view: &impl View) {
+        for made in lives {
             match *made {
-                Made::Step { .. } | Made::Others(_) => {}
+                Made::Step { .. } | Made::Others(_) | Made::Untold(_) => {}
                 Made::Born(task) => self.born(&[Born { task, buffer: task, level: 0 }], None, view),
                 Made::Finished(task) => self.remove(Pick { buffer: task, task }),
             }

@@ -1,14 +1,15 @@
 //! One execution, run from its beginning: what stateless search and walks repeat.
 
 use crate::conflicts::{Does, History};
-use crate::dispatcher::{Last, Move};
+use crate::dispatcher::{Dispatcher, Last, Move};
 use crate::marks::Marks;
 use crate::node::{Context, Node, Script, Stop};
 use crate::others::Entry;
+use crate::priorities::Falling;
 use crate::race::{Classes, Conflict, HappensBefore, Runner};
 use crate::scheduler::Pick;
 use crate::search::Found;
-use crate::system::{ANONYMOUS, Access, End, Made, Plan, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, Access, Dice, End, Made, Plan, StepLog, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, Span, Turn};
 
@@ -74,6 +75,11 @@ impl Spare {
         self
     }
 
+    /// From here on everything is told of all steps.
+    pub fn must_be_told(&mut self) {
+        self.0.get_or_insert_default().marks.are_told = true;
+    }
+
     /// It is found out again.
     pub fn without_marks(mut self) -> Spare {
         if let Some(kept) = &mut self.0 {
@@ -109,6 +115,7 @@ struct Kept {
     /// Numbers of creation of the unfinished tasks.
     numbers: Vec<u32>,
     born: u32,
+    dispatcher: Option<Dispatcher>,
 }
 
 impl<'a, 'b, S: System> Execution<'a, 'b, S> {
@@ -127,7 +134,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         spare.clear();
         spare.log.wants_races = context.options.races.is_some();
         spare.log.want_accesses = !announces || spare.log.wants_races;
-        let node = match context.initial(&mut script, &mut spare.log) {
+        let node = match context.initial_in(spare.dispatcher.take(), &mut script, &mut spare.log) {
             Ok(node) => node,
             Err(stop) => return Err((stop, script)),
         };
@@ -144,7 +151,8 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     }
 
     /// The memory, for the next execution.
-    pub fn into_spare(self) -> (Script, Spare) {
+    pub fn into_spare(mut self) -> (Script, Spare) {
+        self.spare.dispatcher = self.node.dispatcher.cleared();
         (self.script, Spare(Some(self.spare)))
     }
 
@@ -209,6 +217,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// Whether such points are remembered.
     pub fn has_marks(&self) -> bool {
         self.spare.marks.is_on
+    }
+
+    /// Whether the last move has stopped in steps of which nothing was told: nothing is known of the execution.
+    pub fn was_untold(&self) -> bool {
+        matches!(self.spare.log.ahead.last(), Some(Made::Untold(_)))
     }
 
     /// Remembers what is known of this point, from which others will go on.
@@ -295,7 +308,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// choices. What it costs to switch to who is drawn, or has the highest number, is added. Only where [`Execution::plans_ahead`].
     pub fn go_ahead(&mut self, mv: Move, cost: u32, more: u32, plan: Plan<'_>) -> Result<u32, Stop> {
         let context = self.context;
+        let untold = if self.spare.steps == 0 { self.spare.untold() } else { 0 };
         context.system.plan_ahead(&mut self.node.state, more, plan);
+        if untold > 0 {
+            context.system.need_not_tell(&mut self.node.state, untold);
+        }
         let before = self.spare.steps;
         let result = self.go_at(mv, cost);
         if context.options.bound == Bound::Preemptions {
@@ -304,9 +321,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         result.map(|()| self.spare.steps - before)
     }
 
-    /// What the steps of the last move were drawn with, afterwards.
-    pub fn take_dice(&mut self) -> Option<fastrand::Rng> {
-        self.spare.log.dice.take()
+    /// What the steps of the last move were decided by, afterwards.
+    pub fn take_decided_by(&mut self) -> (Option<Dice>, Option<Falling>) {
+        (self.spare.log.dice.take(), self.spare.log.falling.take())
     }
 
     /// The same where the cost after the move is known.
@@ -325,6 +342,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
         let result = context.apply(&mut self.node, mv, &mut self.script, &mut spare.log);
+        if let Some(Made::Untold(_)) = spare.log.ahead.last() {
+            return Err(Stop::Dropped);
+        }
         // Of several steps only the last has made choices.
         let (pick, number, announced, other, does) = if spare.log.ahead.is_empty() {
             (pick, number, announced, other, does)
@@ -426,6 +446,12 @@ impl Kept {
         last
     }
 
+    /// How many steps the execution repeats, if all is known of what they come to, so that nothing need be told of them.
+    fn untold(&self) -> u32 {
+        let is_plain = self.history.is_none() && self.taken.steps() == 0;
+        self.marks.wanted().filter(|steps| is_plain && self.marks.knows(*steps)).unwrap_or(0)
+    }
+
     /// What the first step and those behind it come to, where it is not asked what conflicts. What is known of those that the execution
     /// repeats is not found out again.
     fn follow_plainly(&mut self, first: Step, before: &[Made]) {
@@ -444,6 +470,9 @@ impl Kept {
     /// If the first step and some of these are those that the execution repeats: how many these are, and where the others begin.
     fn repeats(&self, before: &[Made]) -> Option<(u32, usize)> {
         let steps = self.marks.wanted().filter(|_| self.steps == 0 && self.taken.steps() == 0)?;
+        if let Some(untold) = before.iter().position(|made| matches!(made, Made::Untold(_))) {
+            return Some((steps, untold + 1));
+        }
         let (mut at, mut left) = (0, steps);
         while let Some(made) = before.get(at) {
             left -= u32::from(matches!(made, Made::Step { .. }));
@@ -486,6 +515,7 @@ impl Kept {
                     (runs, children) = (task, 0);
                 }
                 Made::Others(_) => others_go_on = true,
+                Made::Untold(_) => {}
                 Made::Born(task) => {
                     classes.born(Some(runs), children, task);
                     if let Some(history) = &mut history {

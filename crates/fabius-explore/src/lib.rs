@@ -1,6 +1,8 @@
 //! Systematic exploration of concurrent systems: schedulers, bounds, strategies. Knows no language.
 
 pub mod ahead;
+mod bits;
+mod buffer_id;
 pub mod codec;
 pub mod complete;
 mod conflicts;
@@ -22,6 +24,7 @@ mod passed;
 mod persistent;
 mod pick;
 mod prefixes;
+pub mod priorities;
 pub mod race;
 mod reached;
 mod repeat;

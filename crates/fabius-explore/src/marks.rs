@@ -31,6 +31,8 @@ pub(crate) struct Marks {
     wanted: Option<u32>,
     /// Whether points are remembered.
     pub is_on: bool,
+    /// Whether everything is told, because it was not enough once that steps that are repeated were not.
+    pub are_told: bool,
 }
 
 impl Marks {
@@ -69,6 +71,11 @@ impl Marks {
     /// How many steps are repeated, where points are remembered.
     pub fn wanted(&self) -> Option<u32> {
         self.wanted
+    }
+
+    /// Whether nothing need be told of so many steps, because all is remembered of the point that they come to.
+    pub fn knows(&self, steps: u32) -> bool {
+        !self.are_told && self.marks.back().is_some_and(|mark| mark.steps == steps)
     }
 
     /// Puts there what is remembered of the point after so many steps of the last execution, which the next one has in common with

@@ -99,9 +99,20 @@ impl<'a, S: System> Context<'a, S> {
 
     /// The first dispatch point.
     pub fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Node<S::State>, Stop> {
+        self.initial_in(None, choose, log)
+    }
+
+    /// The same, in the memory of a dispatcher of this search in which nothing is pending.
+    pub fn initial_in(
+        &self,
+        memory: Option<Dispatcher>,
+        choose: &mut dyn Choose,
+        log: &mut StepLog,
+    ) -> Result<Node<S::State>, Stop> {
         log.clear();
         let state = self.system.initial(choose, log)?;
-        let mut dispatcher = Dispatcher::new(self.options.scheduler, self.system.has_buffers());
+        let mut dispatcher =
+            memory.unwrap_or_else(|| Dispatcher::new(self.options.scheduler, self.system.has_buffers()));
         match self.system.has_init() {
             true => dispatcher.start_behind(&log.born, &self.view(&state)),
             false => dispatcher.start(&log.born, &self.view(&state)),
@@ -148,7 +159,7 @@ impl<'a, S: System> Context<'a, S> {
         let is_bag = node.dispatcher.is_bag();
         let level = if is_bag { 0 } else { node.dispatcher.take(pick, &self.view(&node.state)) };
         let end = self.system.step(&mut node.state, pick.task, choose, log);
-        node.dispatcher.went_ahead(&log.ahead, &self.view(&node.state));
+        node.dispatcher.went_ahead(&log.lives, &self.view(&node.state));
         let end = end.map_err(|fault| self.stopped(node, pick, log, fault))?;
         let last = self.system.last_of_step(&node.state).filter(|_| is_bag);
         let pick = last.map_or(pick, |last| Pick { buffer: last, task: last });

@@ -16,9 +16,10 @@
 
 use crate::dispatcher::Move;
 use crate::execution::Execution;
+use crate::priorities::{Falling, Priorities};
 use crate::scheduler::Pick;
 use crate::search::Strategy;
-use crate::system::{Access, BufferId, DECLARED_BUFFER, Plan, System, number_of_declared};
+use crate::system::{Access, BufferId, DECLARED_BUFFER, Dice, Plan, System};
 use std::collections::BTreeMap;
 
 /// What the walks before have shown.
@@ -84,9 +85,6 @@ pub(crate) struct Picker<'a> {
     pub seen: Seen,
     /// PCT, POS: priorities of threads.
     priorities: Priorities,
-    /// PCT: steps at which the thread that would go on falls to the lowest priority so far, the next one last.
-    changes: Vec<u32>,
-    low: u64,
     /// SURW: the variable, and whose access to it comes next.
     interesting: Option<u64>,
     intended: Option<usize>,
@@ -100,41 +98,14 @@ pub(crate) struct Picker<'a> {
 #[derive(Default)]
 pub(crate) struct PickerMemory {
     priorities: Priorities,
-    changes: Vec<u32>,
     picks: Vec<Pick>,
-}
-
-/// Of threads and buffers; 0: none yet.
-#[derive(Default)]
-struct Priorities {
-    threads: Vec<u64>,
-    declared: Vec<u64>,
-}
-
-impl Priorities {
-    #[inline]
-    fn of(&mut self, buffer: BufferId) -> &mut u64 {
-        let (of, at) = match number_of_declared(buffer) {
-            Some(number) => (&mut self.declared, number as usize),
-            None => (&mut self.threads, buffer as usize),
-        };
-        if at >= of.len() {
-            of.resize(at + 1, 0);
-        }
-        &mut of[at]
-    }
 }
 
 impl<'a> Picker<'a> {
     pub fn new(strategy: Strategy, known: &'a Known, mut rng: fastrand::Rng, memory: PickerMemory) -> Picker<'a> {
-        let PickerMemory { mut priorities, mut changes, picks } = memory;
-        changes.clear();
-        priorities.threads.clear();
-        priorities.declared.clear();
-        if let Strategy::Pct(depth) = strategy {
-            changes.extend((1..depth).map(|_| rng.u32(1..=known.length.max(1))));
-            changes.sort_unstable_by(|a, b| b.cmp(a));
-        }
+        let PickerMemory { mut priorities, picks } = memory;
+        let depth = if let Strategy::Pct(depth) = strategy { depth } else { 1 };
+        priorities.begin((1..depth).map(|_| rng.u32(1..=known.length.max(1))));
         let shared = if strategy == Strategy::Surw { known.shared() } else { Vec::new() };
         let interesting = if shared.is_empty() { None } else { Some(shared[rng.usize(..shared.len())]) };
         Picker {
@@ -145,8 +116,6 @@ impl<'a> Picker<'a> {
             seen: Seen::default(),
             priorities,
             picks,
-            changes,
-            low: 1 << 20,
             interesting,
             intended: None,
             youngest: 0,
@@ -155,7 +124,7 @@ impl<'a> Picker<'a> {
 
     /// The memory, for the next run.
     pub fn into_memory(self) -> PickerMemory {
-        PickerMemory { priorities: self.priorities, changes: self.changes, picks: self.picks }
+        PickerMemory { priorities: self.priorities, picks: self.picks }
     }
 
     /// One of the moves, all of which run a task.
@@ -196,25 +165,29 @@ impl<'a> Picker<'a> {
         Move::Run(picked)
     }
 
-    /// Who makes the steps after a move, as far as that can be said before, and how many of them.
-    pub fn plan<S: System>(&self, run: &Execution<'_, '_, S>) -> Option<(Plan<'_>, u32)> {
+    /// Who makes the steps after a move, as far as that can be said before. What it is decided by must be put back.
+    pub fn plan<S: System>(&mut self, run: &Execution<'_, '_, S>) -> Option<Plan<'static>> {
         if self.watches || !run.plans_ahead() {
             return None;
         }
         match self.strategy {
-            Strategy::Random => Some((Plan::Drawn(self.rng.clone()), u32::MAX)),
-            // It stays as it is until the next point of change.
+            Strategy::Random => Some(Plan::Drawn(self.rng.clone())),
             Strategy::Pct(_) => {
-                let change = self.changes.last().map_or(u32::MAX, |change| change.saturating_sub(run.steps() + 1));
-                Some((Plan::Highest(&self.priorities.threads), change))
+                let priorities = std::mem::take(&mut self.priorities);
+                Some(Plan::Highest(Falling::new(priorities, self.rng.clone(), run.steps() + 1)))
             }
             _ => None,
         }
     }
 
-    /// The dice as they are after steps that were drawn.
-    pub fn put_back(&mut self, dice: fastrand::Rng) {
-        self.rng = dice;
+    /// What steps were decided by, as it is after them.
+    pub fn put_back(&mut self, dice: Option<Dice>, falling: Option<Falling>) {
+        if let Some(dice) = dice {
+            self.rng = dice;
+        }
+        if let Some(Falling { priorities, dice, .. }) = falling {
+            (self.priorities, self.rng) = (priorities, dice);
+        }
     }
 
     /// A step that touches nothing that another could see: it may as well be made at once, and nothing is decided.
@@ -227,38 +200,15 @@ impl<'a> Picker<'a> {
         })?
     }
 
-    fn highest(&mut self, picks: &[Pick]) -> usize {
-        let priority = |at: &usize| (*self.priorities.of(picks[*at].buffer), picks[*at].buffer);
-        (0..picks.len()).max_by_key(priority).expect("there is a move")
-    }
-
-    fn give_priorities(&mut self, picks: &[Pick]) {
-        for pick in picks {
-            let priority = self.priorities.of(pick.buffer);
-            if *priority == 0 {
-                *priority = (1 << 21) + self.rng.u64(..1 << 40);
-            }
-        }
-    }
-
     fn by_priority<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
         let (step, plans) = (run.steps(), run.plans_ahead());
         // Where steps are made by a plan, one that can go on alone needs no priority until it falls.
-        if picks.len() == 1 && plans && self.changes.last().is_none_or(|change| *change > step) {
+        if picks.len() == 1 && plans && !self.priorities.changes_at(step) {
             return 0;
         }
-        self.give_priorities(picks);
-        while self.changes.last().is_some_and(|change| *change <= step) {
-            let change = self.changes.pop();
-            while change.is_some() && self.changes.last().copied() == change {
-                self.changes.pop();
-            }
-            self.low -= 1;
-            let falls = picks[self.highest(picks)].buffer;
-            *self.priorities.of(falls) = self.low;
-        }
-        let highest = self.highest(picks);
-        let chosen = picks[highest].buffer;
+        let chosen = self.priorities.pick(buffers(picks), step, &mut self.rng);
+        // Of several tasks of one buffer, the last.
+        let highest = picks.iter().rposition(|pick| pick.buffer == chosen).expect("it is one of them");
         if chosen < DECLARED_BUFFER {
             if !plans {
                 // Draws a number as where there are several tasks; steps that are made by a plan draw none.
@@ -271,8 +221,9 @@ impl<'a> Picker<'a> {
     }
 
     fn by_partial_order<S: System>(&mut self, picks: &[Pick], run: &Execution<'_, '_, S>) -> usize {
-        self.give_priorities(picks);
-        let chosen = self.highest(picks);
+        self.priorities.give(buffers(picks), &mut self.rng);
+        let highest = self.priorities.highest(buffers(picks));
+        let chosen = picks.iter().rposition(|pick| pick.buffer == highest).expect("it is one of them");
         let access = run.announced(picks[chosen].task);
         let races = |other: Option<Access>| match (access, other) {
             (Some(a), Some(b)) => a.variable == b.variable && (a.write || b.write),
@@ -311,6 +262,11 @@ impl<'a> Picker<'a> {
         }
         at
     }
+}
+
+/// Whose tasks they are.
+fn buffers(picks: &[Pick]) -> impl Iterator<Item = BufferId> + Clone {
+    picks.iter().map(|pick| pick.buffer)
 }
 
 /// How much a thread is expected to do still; at least 1.

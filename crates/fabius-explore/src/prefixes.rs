@@ -92,6 +92,14 @@ impl Findings {
         }
     }
 
+    /// Appends moves that are no choices, each so often.
+    pub fn went_all(&mut self, path: &[Entry]) {
+        if let Some(((decision, times), rest)) = path.split_first() {
+            self.went(*decision, *times);
+            self.here.extend_from_slice(rest);
+        }
+    }
+
     /// A move that is not made now.
     pub fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
         let path = and_then(&self.here, number);

@@ -35,7 +35,13 @@ pub(crate) fn repeat_ahead<S: System>(
     let mut given = std::mem::take(&mut out.given);
     given.clear();
     let most = if run.has_marks() { usize::MAX } else { MOST };
-    let mut rest = item.path[at..].iter().peekable();
+    let path = &item.path[at..];
+    let is_plain =
+        time == 0 && end != End::Left && path.len() <= most && path.iter().all(|(_, times)| *times != CHOICE);
+    if is_plain {
+        given.extend_from_slice(path);
+    }
+    let mut rest = if is_plain { [].iter() } else { path.iter() }.peekable();
     while let Some((task, times)) = rest.next().filter(|(_, times)| *times != CHOICE && given.len() < most) {
         let before = if given.is_empty() { time } else { 0 };
         let is_plain = rest.peek().map_or(end != End::Left, |(_, times)| *times != CHOICE);
@@ -51,6 +57,10 @@ pub(crate) fn repeat_ahead<S: System>(
     out.given = given;
     let (made, result) = made?;
     let beyond = all..made.max(all);
+    if is_plain && made >= all {
+        out.went_all(path);
+        return Some(Repeats { at: item.path.len(), time: 0, beyond, result });
+    }
     let mut made = made.min(all);
     let (mut at, mut time) = (at, time);
     while made > 0 {

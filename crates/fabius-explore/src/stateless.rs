@@ -456,6 +456,13 @@ impl<S: System + Sync> Search<'_, S> {
                 out.limit = out.limit.or(Some(Cut::Nondeterminism));
                 return;
             }
+            Repeated::Untold => {
+                (out.script, out.spare) = run.into_spare();
+                out.spare.must_be_told();
+                out.here.clear();
+                out.executions -= 1;
+                return self.execute(item, bound, out);
+            }
             Repeated::There => {}
         }
         let mut moves = std::mem::take(&mut out.moves);
@@ -538,6 +545,9 @@ impl<S: System + Sync> Search<'_, S> {
                 None => End::Made,
             };
             if let Some(repeats) = repeat_ahead(item, (at, time), run, out, end) {
+                if run.was_untold() {
+                    return Repeated::Untold;
+                }
                 (at, time) = (repeats.at, repeats.time);
                 let is_new = at == item.path.len();
                 // What is usual is not said in the path.
@@ -765,6 +775,7 @@ fn went_ahead<S: System>(run: &Execution<'_, '_, S>, mut known: u32, bound: u32,
                 let others = (0..u64::BITS).filter(|task| others >> task & 1 == 1);
                 others.for_each(|task| out.leave(task, run.cost, None, bound));
             }
+            Made::Untold(steps) => known -= steps,
             Made::Born(_) | Made::Finished(_) => {}
         }
     }
@@ -779,4 +790,6 @@ enum Repeated {
     Differs,
     /// It has come to what is explored elsewhere.
     Known,
+    /// It has stopped in steps of which nothing was told, because more would be made: it must be begun anew, and told of all.
+    Untold,
 }

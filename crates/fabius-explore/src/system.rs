@@ -4,6 +4,8 @@
 //! from one scheduling point to its next. The scheduler decides which task; a [`Choose`] decides the nondeterminism
 //! inside the step.
 
+pub use crate::buffer_id::{BufferId, DECLARED_BUFFER, FIFO_BUFFER, number_of_declared};
+use crate::priorities::Falling;
 use fabius_trace::{BugKind, MemoryOrder, Span};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,21 +19,6 @@ pub const ANONYMOUS: TaskId = 1 << 31;
 
 /// What the atomic operations at these places order.
 pub type Orders = Arc<BTreeMap<Span, MemoryOrder>>;
-
-/// A task buffer. Every thread is a buffer of its own; its id is then the thread's task id.
-pub type BufferId = u32;
-
-/// Set in the ids of buffers that are not threads.
-pub const DECLARED_BUFFER: BufferId = 1 << 30;
-
-/// Set in the ids of declared buffers whose tasks stand in a queue: those of a level run in the order in which they were
-/// posted. Others are bags.
-pub const FIFO_BUFFER: BufferId = 1 << 29;
-
-/// The number of a declared buffer, in the order of declarations.
-pub fn number_of_declared(buffer: BufferId) -> Option<u32> {
-    (buffer & DECLARED_BUFFER != 0).then_some(buffer & !(DECLARED_BUFFER | FIFO_BUFFER))
-}
 
 /// A task that came into being in a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +62,9 @@ pub enum Plan<'a> {
     /// Of those that can go on one that is drawn with the dice, all alike; where one alone can go on, nothing is drawn. One
     /// that touches nothing that others see goes on at once.
     Drawn(Dice),
-    /// Of those that can go on the one with the highest number here, as long as none of them has the number 0 or none. One
-    /// that touches nothing that others see goes on at once.
-    Highest(&'a [u64]),
+    /// Of those that can go on the one with the highest priority; who is new draws one as soon as several can go on. One that
+    /// touches nothing that others see goes on at once.
+    Highest(Falling),
 }
 
 /// What was done in steps that were made without asking.
@@ -102,6 +89,8 @@ pub enum Made {
     Born(TaskId),
     /// A task has finished in the step before: who made it, or was born in it.
     Finished(TaskId),
+    /// So many steps before this were made of which nothing is told but who was born and who has finished.
+    Untold(u32),
 }
 
 impl Made {
@@ -188,10 +177,14 @@ pub struct StepLog {
     pub progress: bool,
     /// The steps after the first, if several were made: all the above is of the last one.
     pub ahead: Vec<Made>,
+    /// Of that, who was born and who has finished, again.
+    pub lives: Vec<Made>,
     /// How often others made one of those than who could have gone on.
     pub switches: u32,
     /// What they were drawn with, afterwards.
     pub dice: Option<Dice>,
+    /// The priorities by which they were made, afterwards.
+    pub falling: Option<Falling>,
 }
 
 impl StepLog {
@@ -204,8 +197,10 @@ impl StepLog {
         self.fresh.clear();
         self.progress = false;
         self.ahead.clear();
+        self.lives.clear();
         self.switches = 0;
         self.dice = None;
+        self.falling = None;
     }
 }
 
@@ -337,6 +332,10 @@ pub trait System {
     /// explorer must know but what [`Made`] says of it. A system may make fewer. The step that makes choices is the last. Only
     /// where [`System::plans_ahead`].
     fn plan_ahead(&self, _: &mut Self::State, _steps: u32, _: Plan<'_>) {}
+
+    /// Behind that: of so many steps from the next one on nothing need be told but who is born and who finishes, if more steps are
+    /// made than these ([`Made::Untold`]). A system may tell of them.
+    fn need_not_tell(&self, _: &mut Self::State, _steps: u32) {}
 
     /// Whether the last step took so long that the clock should be looked at.
     fn was_slow(&self, _: &Self::State) -> bool {

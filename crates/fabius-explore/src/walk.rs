@@ -183,17 +183,17 @@ fn walk<S: System>(
         let last = context.last_among(&run.node, moves);
         let cost = run.cost + context.price(&run.node, last, &mv);
         let room = (context.options.max_steps - 1 - run.steps()).min((510 - run.steps() % 256) % 256);
-        let result = match picker.plan(&run).filter(|(_, steps)| room.min(*steps) > 0) {
-            Some((plan, steps)) => run.go_ahead(mv, cost, room.min(steps), plan).map(|_| ()),
+        let plan = if room > 0 { picker.plan(&run) } else { None };
+        let result = match plan {
+            Some(plan) => run.go_ahead(mv, cost, room, plan).map(|_| ()),
             None => run.go_at(mv, cost),
         };
         // However many steps are made at once, choices are what they would be.
         if let Some(after) = run.script.take_random() {
             rng = after;
         }
-        if let Some(dice) = run.take_dice() {
-            picker.put_back(dice);
-        }
+        let (dice, falling) = run.take_decided_by();
+        picker.put_back(dice, falling);
         run.cost += run.script.deviations() * context.price_of_deviation();
         if let Err(stop) = result {
             let steps = run.steps();

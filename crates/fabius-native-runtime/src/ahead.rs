@@ -42,20 +42,19 @@ impl Rt {
             self.ahead.steps = 0;
             return None;
         };
-        self.ahead.trail.extend(self.born.drain(..).map(|born| Made::Born(born.task)));
+        self.born.drain(..).for_each(|born| self.ahead.lives(Made::Born(born.task)));
         if self.threads[self.current].finished {
-            self.ahead.trail.push(Made::Finished(self.current as TaskId));
+            self.ahead.lives(Made::Finished(self.current as TaskId));
         }
         let op = &self.threads[next].op;
         let variable = if op.object == 0 { Made::NOTHING } else { op.object as u64 };
-        self.ahead.trail.push(Made::Step {
+        self.ahead.makes(Made::Step {
             task: next as TaskId,
             write: op.write,
             may_write: op.write,
             variable,
             other: Made::NOTHING,
         });
-        self.ahead.steps -= 1;
         self.begins_step(next);
         Some(next)
     }
@@ -89,6 +88,7 @@ impl Rt {
             able |= u64::from(self.is_possible(thread)) << thread;
             bound &= bound - 1;
         }
-        self.ahead.next_of(able, self.waiting.quiet, self.current)
+        let quiet = self.waiting.quiet;
+        self.ahead.next_of(able, || quiet, self.current)
     }
 }

@@ -1,6 +1,6 @@
 //! Runs one schedule and writes down what happens.
 
-use crate::rt::{self, ELSEWHERE, Execution, Limit, Panic, Refine, Rt, Settings};
+use crate::rt::{self, ELSEWHERE, Execution, Job, Limit, Panic, Refine, Rt, Settings};
 use crate::system::Test;
 use fabius_explore::links::Links;
 use fabius_explore::race::{Party, Race, Runner};
@@ -98,7 +98,9 @@ pub(crate) fn rerun(test: &Test<'_>, schedule: &[Turn]) -> Rerun {
         Ok(execution) => execution,
         Err(_) => {
             // The state is gone with the failure: run it again up to there, without asking.
-            let body = test.beginning();
+            let mut body = test.beginning();
+            // SAFETY: the execution ends before what it is a test of.
+            let body = unsafe { Job::of(&mut body) };
             let mut execution = Execution::begin(settings, &test.loops, false, &mut Given(start.iter()), body);
             if settings.leaks && execution.get().is_over() {
                 execution.get_mut().find_leaks();

@@ -1,6 +1,6 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
-use crate::rt::{self, Execution, LeavesOut, LeftOut, Loops, Refine, Settings};
+use crate::rt::{self, Execution, Job, LeavesOut, LeftOut, Loops, Refine, Settings};
 use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
@@ -52,16 +52,16 @@ impl<'a> Test<'a> {
     }
 
     /// The body of the first thread.
-    pub fn beginning(&self) -> rt::Job {
+    pub fn beginning(&self) -> impl FnMut() + use<> {
         // SAFETY: only the lifetime changes; an execution ends before what it is a test of.
         let body = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(self.body) };
-        Box::new(move || {
+        move || {
             if let Some(Err(payload)) = rt::catch(body) {
                 let panic = rt::note_panic(payload.as_ref());
                 rt::with(|rt| rt.fail_at(BugKind::Panic, panic.message, panic.at));
             }
             rt::finish();
-        })
+        }
     }
 
     /// What the explorer must know of the state after a step.
@@ -119,7 +119,10 @@ impl System for Test<'_> {
     type State = Execution;
 
     fn initial(&self, choose: &mut dyn Choose, log: &mut StepLog) -> Result<Execution, Fault> {
-        let mut execution = Execution::begin(self.settings, &self.loops, log.want_accesses, choose, self.beginning());
+        let mut body = self.beginning();
+        // SAFETY: what is borrowed outlives the execution: see `beginning`.
+        let body = unsafe { Job::of(&mut body) };
+        let mut execution = Execution::begin(self.settings, &self.loops, log.want_accesses, choose, body);
         self.look(&mut execution, log)?;
         let StepLog { born, finished, .. } = log;
         born.retain(|b| !finished.contains(&b.task));
@@ -174,6 +177,10 @@ impl System for Test<'_> {
 
     fn plan_ahead(&self, state: &mut Execution, steps: u32, plan: Plan<'_>) {
         state.get_mut().plans(steps, plan);
+    }
+
+    fn need_not_tell(&self, state: &mut Execution, steps: u32) {
+        state.get_mut().ahead.tells_nothing_of(steps);
     }
 
     #[inline]

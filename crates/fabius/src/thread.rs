@@ -2,11 +2,13 @@
 
 #[doc(hidden)]
 pub mod drive;
+mod packet;
 
 pub use crate::local::{AccessError, LocalKey};
 use crate::rt::{self, Beginning, Did, Job, Op, Refine, Rt};
 use fabius_explore::system::{TaskId, end_of};
 use fabius_trace::BugKind;
+use packet::Packet;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::io;
@@ -18,37 +20,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 pub use std::thread::{Result, panicking};
 use std::time::Duration;
-
-/// What a thread leaves behind. Whoever has it last drops it: the thread, or its handle.
-struct Packet<T> {
-    /// Only used by the threads of the execution, which are fibers of one operating system thread, or by who has it alone.
-    result: UnsafeCell<Option<Result<T>>>,
-    /// Of a scope: whether there was a panic that nobody has asked for.
-    unhandled: Option<Arc<AtomicBool>>,
-}
-
-// SAFETY: the result is not used by several operating system threads at a time: a lock would be taken twice for each thread of each
-// execution, and never be held.
-unsafe impl<T: Send> Sync for Packet<T> {}
-
-impl<T> Packet<T> {
-    /// What the thread has left behind is put there, or taken.
-    ///
-    /// # Safety
-    /// The caller is part of the execution of the thread.
-    unsafe fn exchange(&self, result: Option<Result<T>>) -> Option<Result<T>> {
-        // SAFETY: nobody else refers to it: no reference is held longer than this, and nothing runs meanwhile.
-        unsafe { std::mem::replace(&mut *self.result.get(), result) }
-    }
-}
-
-impl<T> Drop for Packet<T> {
-    fn drop(&mut self) {
-        if let (Some(unhandled), Some(Err(_))) = (&self.unhandled, self.result.get_mut()) {
-            unhandled.store(true, Ordering::Relaxed);
-        }
-    }
-}
 
 /// [`std::thread::ThreadId`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -106,7 +77,7 @@ impl Of {
 pub struct JoinHandle<T> {
     thread: Thread,
     /// Until it is joined.
-    packet: Option<Arc<Packet<T>>>,
+    packet: Option<Packet<T>>,
 }
 
 /// [`std::thread::Builder`].
@@ -117,34 +88,24 @@ pub struct Builder {
 }
 
 /// Runs the body of a thread and leaves the result in the packet.
-///
-/// # Safety
-/// What `f` borrows outlives the execution of the thread.
-unsafe fn job<'a, F, T>(f: F, packet: Arc<Packet<T>>) -> Job
-where
-    F: FnOnce() -> T + 'a,
-    T: 'a,
-{
-    let body: Box<dyn FnOnce() + 'a> = Box::new(move || {
-        if let Some(result) = rt::catch(f) {
-            leaves(&result);
-            if let Err(payload) = &result {
-                rt::note_panic(payload.as_ref());
-            }
-            // SAFETY: it is the thread itself. There is nothing to drop: it has left nothing there before.
-            std::mem::forget(unsafe { packet.exchange(Some(result)) });
+#[inline(always)]
+fn run<T>(f: impl FnOnce() -> T, packet: Packet<T>) {
+    if let Some(result) = rt::catch(f) {
+        leaves(&result);
+        if let Err(payload) = &result {
+            rt::note_panic(payload.as_ref());
         }
-        // The result is dropped here if nobody can ask for it any more.
-        if let Some(Err(payload)) = rt::catch(|| drop(packet)) {
-            let panic = rt::note_panic(payload.as_ref());
-            let message =
-                format!("the result of a thread panicked when it was dropped, which ends a process: {}", panic.message);
-            rt::with(|rt| rt.fail_at(BugKind::Panic, message, panic.at));
-        }
-        rt::finish();
-    });
-    // SAFETY: only the lifetime changes; the caller vouches for it.
-    unsafe { std::mem::transmute::<Box<dyn FnOnce() + 'a>, Job>(body) }
+        // SAFETY: it is the thread itself. There is nothing to drop: it has left nothing there before.
+        std::mem::forget(unsafe { packet.exchange(Some(result)) });
+    }
+    // The result is dropped here if nobody can ask for it any more.
+    if let Some(Err(payload)) = rt::catch(|| drop(packet)) {
+        let panic = rt::note_panic(payload.as_ref());
+        let message =
+            format!("the result of a thread panicked when it was dropped, which ends a process: {}", panic.message);
+        rt::with(|rt| rt.fail_at(BugKind::Panic, message, panic.at));
+    }
+    rt::finish();
 }
 
 /// Whether somebody may see who drops the result.
@@ -180,13 +141,19 @@ where
 {
     let of = Of::Execution(rt::must(|rt| rt.epoch));
     rt::point(Op::local("spawn", at));
-    let packet = Arc::new(Packet { result: UnsafeCell::new(None), unhandled });
+    let (packet, ours) = Packet::pair(unhandled);
     let name: Option<Arc<str>> = builder.name.map(Into::into);
     let stack = builder.stack.unwrap_or_else(rt::usual_stack);
+    let mut left = Some((f, packet));
+    let mut body = || {
+        if let Some((f, packet)) = left.take() {
+            run(f, packet);
+        }
+    };
     // SAFETY: `spawn` asks for 'static; `scope` joins before what is borrowed ends.
-    let job = unsafe { job(f, packet.clone()) };
+    let job = unsafe { Job::of(&mut body) };
     let id = rt::spawn(Beginning { job, name: name.clone(), stack, at });
-    JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet: Some(packet) }
+    JoinHandle { thread: Thread { id: ThreadId(id), name, of }, packet: Some(ours) }
 }
 
 /// As in std: a scheduling point. The thread runs at once up to its first operation on shared state.
@@ -344,11 +311,14 @@ impl<T> JoinHandle<T> {
 impl<T> Drop for JoinHandle<T> {
     /// Drops the result of the thread, if it has ended and the result can tell: then a scheduling point.
     fn drop(&mut self) {
+        if self.packet.is_none() {
+            return;
+        }
         let epoch = rt::with(|rt| (!rt.abandoned).then_some(rt.epoch)).flatten();
         let is_here = matches!((&self.thread.of, epoch), (Of::Execution(of), Some(epoch)) if *of == epoch);
         let may_tell =
             std::mem::needs_drop::<T>() || rt::with(|rt| rt.settings.refine.contains(Refine::RESULTS)) == Some(true);
-        if may_tell && self.packet.is_some() && is_here {
+        if may_tell && is_here {
             rt::observe(Refine::RESULTS);
             let at = rt::must(|rt| rt.threads[self.thread.id.0].spawned_at);
             rt::point(Op::write("drop a handle", token_of(self.thread.id.0), at));

@@ -34,8 +34,22 @@ pub struct Classes {
 struct Variable {
     /// The last step that wrote it.
     write: u128,
-    /// The sum of those that read it since.
-    reads: u128,
+    /// The sum of that and of those that read it since.
+    touched: u128,
+}
+
+impl Variable {
+    /// A step of a thread accesses it.
+    #[inline(always)]
+    fn step(&mut self, thread: &mut u128, writes: bool) -> u128 {
+        // Whether a step writes cannot be foretold: a branch would cost more than what it leaves out.
+        let Variable { write, touched } = *self;
+        let step = mix(*thread, if writes { touched } else { write });
+        let read = touched.wrapping_add(read(step));
+        *self = Variable { write: if writes { step } else { write }, touched: if writes { step } else { read } };
+        *thread = step;
+        step
+    }
 }
 
 impl Clone for Classes {
@@ -147,17 +161,7 @@ impl Classes {
             Some(slot) if slot < self.small.len() => &mut self.small[slot],
             slot => new_variable(&mut self.small, &mut self.large, slot, variable),
         };
-        let step = if writes {
-            let step = mix(*thread, variable.write.wrapping_add(variable.reads));
-            *variable = Variable { write: step, reads: 0 };
-            step
-        } else {
-            let step = mix(*thread, variable.write);
-            variable.reads = variable.reads.wrapping_add(read(step));
-            step
-        };
-        self.sum = self.sum.wrapping_add(step);
-        *thread = step;
+        self.sum = self.sum.wrapping_add(variable.step(thread, writes));
     }
 
     /// A step of a task with the variable that it accesses and another one that it writes, or [`Made::NOTHING`], and no choices.
@@ -182,9 +186,9 @@ impl Classes {
         let writes = self.conflict.writes(&access);
         let variable = self.variable(access.variable);
         if writes {
-            *variable = Variable { write: step, reads: 0 };
+            *variable = Variable { write: step, touched: step };
         } else {
-            variable.reads = variable.reads.wrapping_add(read(step));
+            variable.touched = variable.touched.wrapping_add(read(step));
         }
     }
 
@@ -214,7 +218,7 @@ impl Classes {
     /// The task has finished: what waits for that comes after its last step.
     pub fn finished(&mut self, task: TaskId) {
         let last = self.threads[index(task)];
-        *self.variable(end_of(task)) = Variable { write: last, reads: 0 };
+        *self.variable(end_of(task)) = Variable { write: last, touched: last };
     }
 
     /// What comes immediately before an access.
@@ -224,7 +228,7 @@ impl Classes {
             Some(slot) => self.small.get(slot).copied().unwrap_or_default(),
             None => self.large.get(&access.variable).copied().unwrap_or_default(),
         };
-        if self.conflict.writes(access) { variable.write.wrapping_add(variable.reads) } else { variable.write }
+        if self.conflict.writes(access) { variable.touched } else { variable.write }
     }
 
     #[inline(always)]
@@ -236,6 +240,9 @@ impl Classes {
     }
 }
 
+/// So many variables get room at once.
+const AT_ONCE: usize = 8;
+
 #[cold]
 fn new_variable<'a>(
     small: &'a mut Vec<Variable>,
@@ -245,7 +252,7 @@ fn new_variable<'a>(
 ) -> &'a mut Variable {
     match slot {
         Some(slot) => {
-            small.resize(slot + 1, Variable::default());
+            small.resize((slot + 1).next_multiple_of(AT_ONCE), Variable::default());
             &mut small[slot]
         }
         None => large.entry(variable).or_default(),

@@ -27,8 +27,17 @@ impl Clone for Bag {
 }
 
 impl Bag {
+    /// Nothing is pending any more.
+    pub fn clear(&mut self) {
+        self.tasks.clear();
+    }
+
     /// A task is posted, or gives up control.
     pub fn give(&mut self, task: TaskId) {
+        // Most are the youngest.
+        if self.tasks.last().is_none_or(|last| *last <= task) {
+            return self.tasks.push(task);
+        }
         let at = self.tasks.partition_point(|t| *t <= task);
         self.tasks.insert(at, task);
     }

@@ -25,10 +25,18 @@ pub(super) fn is_known() -> bool {
     !COUNT.get().is_null()
 }
 
-/// Puts the count of a fiber in place of that of another, and that in place of the fiber's.
+/// Where it is; null if that is not known.
 #[inline]
-pub(super) fn exchange(count: &mut usize) {
-    let word = COUNT.get();
+pub(super) fn place() -> *mut usize {
+    COUNT.get()
+}
+
+/// Puts the count of a fiber in place of that of another, and that in place of the fiber's.
+///
+/// # Safety
+/// The place is what [`place`] says on this operating system thread.
+#[inline]
+pub(super) unsafe fn exchange(word: *mut usize, count: &mut usize) {
     // SAFETY: it was found to be std's count of this operating system thread, which has it as long as it runs. std uses it
     // during a panic only, and none begins or ends here; what it counts then is what unwinds the stack that goes on.
     if !word.is_null() && unsafe { *word != *count } {

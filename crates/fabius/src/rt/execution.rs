@@ -1,9 +1,10 @@
 //! An execution from its beginning to its end, step by step.
 
+use super::fiber::Outside;
 use super::panics::forget_panics;
 use super::watch::Watched;
 use super::{
-    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, abandoned, count, inside, object, run, spawn,
+    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, abandoned, count, inside, object, run, run_from, spawn,
     usual_stack,
 };
 use fabius_explore::system::Choose;
@@ -19,7 +20,7 @@ impl Execution {
         loops: &Loops,
         want_accesses: bool,
         choose: &mut dyn Choose,
-        body: Job,
+        body: Job<'_>,
     ) -> Execution {
         let mut rt = SPARE.with(|spare| spare.borrow_mut().pop()).unwrap_or_default();
         rt.epoch = object::next_epoch();
@@ -85,10 +86,10 @@ impl Execution {
         // SAFETY: no reference is held.
         inside(rt, choose, || unsafe {
             watched.begins(at);
-            run(rt, id);
-            while let Some(next) = (&mut *rt).goes_on_with() {
-                (*rt).current = next;
-                run(rt, next);
+            let here = Outside::here();
+            run_from(rt, id, &here);
+            while (&mut *rt).goes_on_ahead() {
+                run_from(rt, (*rt).current, &here);
             }
             watched.ends();
         });

@@ -8,12 +8,31 @@ use super::count;
 use corosensei::stack::{DefaultStack, Stack, StackPointer};
 use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
+use std::marker::PhantomData;
 use std::sync::OnceLock;
 
-/// What a fiber runs: the body of a thread, which catches its own panics.
-pub(crate) type Job = Box<dyn FnOnce()>;
+/// What a fiber runs: the body of a thread, which catches its own panics. It stays with whoever has made it until the fiber
+/// runs for the first time, and is then moved to the fiber's stack: a box for each thread of each execution would cost more
+/// than to switch to it.
+pub(crate) struct Job<'a> {
+    body: *mut (dyn FnMut() + 'static),
+    lifetime: PhantomData<&'a mut ()>,
+}
+
+impl<'a> Job<'a> {
+    /// This is called, once; it moves what it needs to where it runs.
+    ///
+    /// # Safety
+    /// What it borrows while it runs outlives the thread.
+    #[inline(always)]
+    pub unsafe fn of(body: &'a mut (dyn FnMut() + 'a)) -> Job<'a> {
+        // SAFETY: only the lifetime changes; `start` sees to it that it is called before that ends.
+        let body = unsafe { std::mem::transmute::<*mut (dyn FnMut() + 'a), *mut (dyn FnMut() + 'static)>(body) };
+        Job { body, lifetime: PhantomData }
+    }
+}
 
 /// Where a running fiber gives control back.
 pub(crate) type Exit = *const Yielder<(), ()>;
@@ -66,7 +85,7 @@ unsafe impl Stack for Shifted {
 }
 
 struct Slot {
-    job: Option<Job>,
+    job: Option<*mut dyn FnMut()>,
     exit: Exit,
     /// The address at which what jobs leave on the stack begins.
     top: usize,
@@ -109,8 +128,6 @@ thread_local! {
     static RUNNING: Cell<*const Slot> = const { Cell::new(std::ptr::null()) };
     /// Fibers that were made.
     static MADE: Cell<usize> = const { Cell::new(0) };
-    #[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
-    static IDLE: RefCell<Vec<Box<Fiber>>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Stack of a thread in bytes that does not say how much it needs, as in std; only what is used of it takes memory.
@@ -125,8 +142,23 @@ pub(crate) fn usual_stack() -> usize {
 /// The largest stack that can be asked for.
 const LARGEST: usize = isize::MAX as usize / 2;
 
-/// Idle fibers that are kept, all with the usual stack.
+/// Fibers whose jobs have ended, all with the usual stack.
+#[derive(Default)]
+#[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
+pub(crate) struct Idle(Vec<Box<Fiber>>);
+
+/// As many as are kept.
 const KEPT: usize = 256;
+
+impl Idle {
+    /// Takes back a fiber whose job has ended.
+    #[inline]
+    pub fn add(&mut self, fiber: Box<Fiber>) {
+        if self.0.len() < KEPT && fiber.stack == usual_stack() {
+            self.0.push(fiber);
+        }
+    }
+}
 
 impl Fiber {
     /// A fiber that will run the job when it is resumed, with a stack of so many bytes, and where the job gives control
@@ -134,21 +166,26 @@ impl Fiber {
     ///
     /// # Errors
     /// If there is no memory or address space for the stack.
-    pub fn start(job: Job, stack: usize, free: fn()) -> io::Result<(Box<Fiber>, Exit)> {
-        let idle = if stack == usual_stack() { IDLE.with(|idle| idle.borrow_mut().pop()) } else { None };
-        let mut fiber = match idle {
+    ///
+    /// # Safety
+    /// The fiber is resumed before the lifetime of the job ends.
+    #[inline]
+    pub unsafe fn start(job: Job<'_>, stack: usize, idle: &mut Idle, free: fn()) -> io::Result<(Box<Fiber>, Exit)> {
+        let known = if stack == usual_stack() { idle.0.pop() } else { None };
+        let mut fiber = match known {
             Some(fiber) => fiber,
-            None => Fiber::new(stack, free)?,
+            None => Fiber::new(stack, idle, free)?,
         };
-        fiber.slot.job = Some(job);
+        fiber.slot.job = Some(job.body);
         let exit = fiber.slot.exit;
         Ok((fiber, exit))
     }
 
-    fn new(stack: usize, free: fn()) -> io::Result<Box<Fiber>> {
+    #[inline(never)]
+    fn new(stack: usize, idle: &mut Idle, free: fn()) -> io::Result<Box<Fiber>> {
         let memory = DefaultStack::new(stack.min(LARGEST)).or_else(|_| {
             // What is kept for later is worth less than what is needed now.
-            IDLE.with(|idle| std::mem::take(&mut *idle.borrow_mut()));
+            idle.0.clear();
             free();
             DefaultStack::new(stack.min(LARGEST))
         })?;
@@ -164,8 +201,9 @@ impl Fiber {
                     (*shared).top = std::ptr::from_ref(&exit) as usize;
                     (*shared).job.take()
                 };
-                if let Some(job) = job {
-                    job();
+                if let Some(body) = job {
+                    // SAFETY: by the contract of `start`, it is where it was then, and nobody else refers to it.
+                    unsafe { (*body)() };
                 }
                 exit.suspend(());
             }
@@ -195,23 +233,36 @@ impl Fiber {
 
     /// Runs the job until it gives control back or ends.
     #[inline]
-    pub fn resume(&mut self) {
-        let before = RUNNING.replace(&raw const *self.slot);
-        // In between it is what the one has that resumes it.
-        count::exchange(&mut self.panics);
-        self.coroutine.resume(());
-        count::exchange(&mut self.panics);
-        RUNNING.set(before);
+    pub fn resume(&mut self, from: &Outside) {
+        RUNNING.set(&raw const *self.slot);
+        // SAFETY: it was asked on this operating system thread, which it does not leave.
+        unsafe {
+            // In between it is what the one has that resumes it.
+            count::exchange(from.count, &mut self.panics);
+            self.coroutine.resume(());
+            count::exchange(from.count, &mut self.panics);
+        }
     }
+}
 
-    /// Takes back a fiber whose job has ended.
-    pub fn retire(self: Box<Self>) {
-        IDLE.with(|idle| {
-            let mut idle = idle.borrow_mut();
-            if idle.len() < KEPT && self.stack == usual_stack() {
-                idle.push(self);
-            }
-        });
+/// From where fibers are resumed, one or several, one after the other. That is not found out again for each of them.
+pub(super) struct Outside {
+    running: *const Slot,
+    count: *mut usize,
+}
+
+impl Outside {
+    /// Here.
+    #[inline]
+    pub fn here() -> Outside {
+        Outside { running: RUNNING.get(), count: count::place() }
+    }
+}
+
+impl Drop for Outside {
+    #[inline]
+    fn drop(&mut self) {
+        RUNNING.set(self.running);
     }
 }
 

@@ -79,7 +79,7 @@ use clocks::Clocks;
 use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
-use fiber::{Exit, Fiber};
+use fiber::{Exit, Fiber, Idle, Outside};
 use history::Word;
 use proofs::Round;
 use repetition::States;
@@ -153,14 +153,16 @@ impl Thread {
 /// One execution.
 pub(crate) struct Rt {
     pub threads: Vec<Thread>,
+    /// For threads to come, also of later executions.
+    idle: Idle,
     pub current: usize,
     waiting: Waiting,
     /// Whether the step did anything that the explorer must know, but for its announced operation and the threads that it made.
     dirty: bool,
     /// What may be done without asking.
     pub ahead: Ahead,
-    /// Who makes the next step instead of the running thread.
-    hands_to: Option<usize>,
+    /// Whether the current thread makes the next step, which another one has left to it.
+    hands_over: bool,
     /// Whether the last step has tried something out, which takes long.
     pub has_tried: bool,
     /// Whether nothing is tried out any more: the execution is only brought to its end.
@@ -384,8 +386,8 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
 }
 
 /// What is known of a thread before it begins.
-pub(crate) struct Beginning {
-    pub job: Job,
+pub(crate) struct Beginning<'a> {
+    pub job: Job<'a>,
     pub name: Option<Arc<str>>,
     /// Bytes of its stack.
     pub stack: usize,
@@ -394,11 +396,12 @@ pub(crate) struct Beginning {
 
 /// Makes a thread and runs its beginning. Returns its number. Only inside of an execution.
 #[inline(always)]
-pub(crate) fn spawn(beginning: Beginning) -> usize {
+pub(crate) fn spawn(beginning: Beginning<'_>) -> usize {
     let rt = RT.get();
-    let (id, parent) = match make_thread(rt, beginning) {
+    let Beginning { job, name, stack, at } = beginning;
+    let (id, parent) = match make_thread(rt, job, name, stack, at) {
         Ok(made) => made,
-        Err((stack, error)) => return limit::no_memory(stack, &error),
+        Err(error) => return limit::no_memory(stack, &error),
     };
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
@@ -410,11 +413,17 @@ pub(crate) fn spawn(beginning: Beginning) -> usize {
     id
 }
 
-/// Makes a thread that is about to begin: its number, and that of the one that runs. Or how large a stack there is no memory for.
+/// Makes a thread that is about to begin: its number, and that of the one that runs. Or why there is no memory for its stack.
 #[inline(never)]
-fn make_thread(rt: *mut Rt, beginning: Beginning) -> Result<(usize, usize), (usize, std::io::Error)> {
-    let Beginning { job, name, stack, at } = beginning;
-    let (fiber, exit) = Fiber::start(job, stack, abandoned::give_back).map_err(|error| (stack, error))?;
+fn make_thread(
+    rt: *mut Rt,
+    job: Job<'_>,
+    name: Option<Arc<str>>,
+    stack: usize,
+    at: &'static Location<'static>,
+) -> Result<(usize, usize), std::io::Error> {
+    // SAFETY: it is resumed at once, by `spawn`.
+    let (fiber, exit) = unsafe { Fiber::start(job, stack, &mut (*rt).idle, abandoned::give_back) }?;
     let top = fiber.top();
     // SAFETY: as in `with`: no reference is held while the thread runs.
     unsafe {
@@ -464,6 +473,7 @@ fn make_thread(rt: *mut Rt, beginning: Beginning) -> Result<(usize, usize), (usi
             orders.spawned(parent, id);
         }
         this.beginnings += 1;
+        this.ahead.not_quickly();
         Ok((id, parent))
     }
 }
@@ -474,16 +484,27 @@ fn make_thread(rt: *mut Rt, beginning: Beginning) -> Result<(usize, usize), (usi
 /// `rt` is the current execution, and nobody holds a reference into it.
 #[inline(always)]
 unsafe fn run(rt: *mut Rt, id: usize) {
+    // SAFETY: by the contract.
+    unsafe { run_from(rt, id, &Outside::here()) }
+}
+
+/// The same, from here.
+///
+/// # Safety
+/// As for `run`.
+#[inline(always)]
+unsafe fn run_from(rt: *mut Rt, id: usize, here: &Outside) {
     // SAFETY: no reference is held while the thread runs.
     unsafe {
         let fiber = (&mut *rt).threads[id].fiber.as_mut().expect("a thread that has not finished has a fiber");
         let fiber: *mut Fiber = &mut **fiber;
-        (*fiber).resume();
-        let thread = &mut (&mut *rt).threads[id];
+        (*fiber).resume(here);
+        let this = &mut *rt;
+        let thread = &mut this.threads[id];
         if thread.finished
             && let Some(fiber) = thread.fiber.take()
         {
-            fiber.retire();
+            this.idle.add(fiber);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! that it finds, its *origins* (`trial/origins.rs`): through which it reaches memory, with which it does more than that, and which it
 //! compares. Here is what must hold of other addresses, and which memory is reached through them.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -146,10 +147,23 @@ fn overlap_as_before(a: &Piece, b: &Piece) -> bool {
 
 /// Whether it is an address in the program itself.
 pub(super) fn is_static(address: usize) -> bool {
+    thread_local! {
+        /// Around what was asked about last: no part of the program lies there. Most objects are in one heap.
+        static ELSEWHERE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+    }
+    let (from, to) = ELSEWHERE.get();
+    if (from..to).contains(&address) {
+        return false;
+    }
     static PROGRAM: OnceLock<Vec<Range<usize>>> = OnceLock::new();
     let parts = PROGRAM.get_or_init(program);
-    let before = parts.partition_point(|part| part.start <= address);
-    parts[..before].last().is_some_and(|part| part.contains(&address))
+    let (before, after) = parts.split_at(parts.partition_point(|part| part.start <= address));
+    if before.last().is_some_and(|part| part.contains(&address)) {
+        return true;
+    }
+    let ends = before.iter().map(|part| part.end).max().unwrap_or(0);
+    ELSEWHERE.set((ends, after.first().map_or(usize::MAX, |part| part.start)));
+    false
 }
 
 /// Where the program is in memory, with its libraries: parts in the order of their addresses.

@@ -26,33 +26,37 @@ pub(crate) enum Edges {
 }
 
 /// An operation that a thread has announced. It is done when the scheduler picks the thread.
+///
+/// In this order, because the two variables are read soon after they were written, and a processor waits if it finds them in one read
+/// that were two writes.
 #[derive(Clone, Copy)]
+#[repr(C)]
 pub(crate) struct Op {
-    /// The operation's name for people, for instance `lock`.
-    pub name: &'static str,
     /// The variable that it accesses; [`Op::NOTHING`] if none.
     pub variable: u64,
+    /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
+    pub ready: Option<(Ready, *const ())>,
     /// A second variable that it changes; [`Op::NOTHING`] if none.
     pub other: u64,
-    /// Whether it may change the variable.
-    pub write: bool,
     /// When it would not, as a compare-and-exchange that finds another value; `None`: it always does. What is looked at
     /// outlives the operation, because the thread borrows it.
     pub fails: Option<(Fails, *const ())>,
-    /// When it can be done; `None`: always. The object outlives the operation, because the thread borrows it.
-    pub ready: Option<(Ready, *const ())>,
-    /// Whether what others do to something that neither it nor the step before accesses decides if it can be done.
-    pub waits_for_more: bool,
+    /// The operation's name for people, for instance `lock`.
+    pub name: &'static str,
+    /// Where in the source.
+    pub at: &'static Location<'static>,
     /// For a lock: who has it.
     pub holders: Option<Holders>,
     /// The thread whose end it waits for, and for nothing else.
     pub joins: Option<usize>,
     /// When it gives up waiting, in virtual time.
     pub deadline: Option<Duration>,
+    /// Whether it may change the variable.
+    pub write: bool,
+    /// Whether what others do to something that neither it nor the step before accesses decides if it can be done.
+    pub waits_for_more: bool,
     /// Whether it orders what touches the same variable, or says itself what it orders.
     pub edges: Edges,
-    /// Where in the source.
-    pub at: &'static Location<'static>,
 }
 
 impl Op {
@@ -79,6 +83,13 @@ impl Op {
         let (fails, ready, holders, joins, deadline) = (None, None, None, None, None);
         let waits_for_more = false;
         Op { name, variable, other, write, fails, ready, waits_for_more, holders, joins, deadline, edges, at }
+    }
+
+    /// Whether it accesses one variable, whenever that may be, and it is known whether it changes that.
+    #[inline(always)]
+    pub fn is_plain_access(&self) -> bool {
+        let is_free = self.ready.is_none() && self.joins.is_none() && self.deadline.is_none();
+        is_free && self.fails.is_none() && self.variable != Op::NOTHING
     }
 
     /// The same, which changes a second object as well.
@@ -115,7 +126,8 @@ impl Op {
     #[inline]
     pub fn changes(&self, rt: &Rt) -> bool {
         // SAFETY: what is looked at outlives the operation, and is of the type that the function was made for.
-        self.write && !self.fails.is_some_and(|(fails, what)| unsafe { fails(what, rt) })
+        // Whether it writes cannot be foretold, so that nothing is done instead.
+        self.fails.map_or(self.write, |(fails, what)| self.write && !unsafe { fails(what, rt) })
     }
 
     /// The same, where the object is a lock.

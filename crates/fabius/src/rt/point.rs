@@ -27,7 +27,13 @@ pub(crate) fn point(op: Op) -> bool {
     if rt.is_null() {
         return false;
     }
-    let exit = announce(rt, &op);
+    // Known where it is announced, so that nothing is asked here.
+    let exit = if op.is_plain_access() {
+        // SAFETY: it is one.
+        unsafe { announce_access(rt, &op) }
+    } else {
+        announce(rt, &op)
+    };
     if exit.is_null() {
         return false;
     }
@@ -49,6 +55,64 @@ const GAVE_UP: Exit = ptr::without_provenance(1);
 /// Announces an operation. If the running thread does not make its next step at once, says where it gives control back.
 #[inline(never)]
 fn announce(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as in `with`; the reference is not used any more.
+    match unsafe { (&*rt).ahead.is_quick() } && goes_on_quickly(rt, op) {
+        true => ptr::null(),
+        false => announce_here(rt, op),
+    }
+}
+
+/// The same of most operations: what is known of them need not be found out.
+///
+/// # Safety
+/// It is a plain access.
+#[inline(never)]
+unsafe fn announce_access(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as said; and as in `with`, the reference is not used any more.
+    unsafe { if (&*rt).ahead.is_quick() { announce_quickly(rt, op) } else { announce_slowly(rt, op) } }
+}
+
+/// # Safety
+/// As for [`announce_access`].
+#[inline(never)]
+unsafe fn announce_quickly(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as said.
+    unsafe {
+        std::hint::assert_unchecked(op.is_plain_access());
+        if goes_on_quickly(rt, op) { ptr::null() } else { announce_slowly(rt, op) }
+    }
+}
+
+/// # Safety
+/// As for [`announce_access`].
+#[inline(never)]
+unsafe fn announce_slowly(rt: *mut Rt, op: &Op) -> Exit {
+    // SAFETY: as said.
+    unsafe { std::hint::assert_unchecked(op.is_plain_access()) };
+    announce_here(rt, op)
+}
+
+/// Where it is given that the running thread goes on if it can, and nothing is told of it: whether it does. Most steps of a depth-first search
+/// repeat what is known, and all that there is to do is to count them; so this is apart from what has more to do and needs more
+/// registers.
+#[inline(always)]
+fn goes_on_quickly(rt: *mut Rt, op: &Op) -> bool {
+    // SAFETY: as in `with`.
+    let this = unsafe { &mut *rt };
+    let me = this.current;
+    // SAFETY: the object outlives the operation.
+    let can = |rt: &Rt| op.ready.is_none_or(|(ready, object)| unsafe { ready(object, rt, me) });
+    if op.deadline.is_some() || std::thread::panicking() || !can(this) {
+        return false;
+    }
+    this.ahead.makes_quickly();
+    this.steps += 1;
+    this.does(me, op);
+    true
+}
+
+#[inline(always)]
+fn announce_here(rt: *mut Rt, op: &Op) -> Exit {
     // SAFETY: as in `with`.
     let this = unsafe { &mut *rt };
     // More steps are planned only as long as there is nothing that the explorer must know: see `plans` and `has_news_for_the_explorer`.
@@ -102,7 +166,7 @@ unsafe fn goes_on(rt: *mut Rt, op: &Op) -> bool {
     let this = unsafe { &mut *rt };
     let me = this.current;
     this.threads[me].op = ptr::null();
-    this.waiting.goes_on(me);
+    this.waiting.goes_on(me, op);
     if this.ahead.steps > 0 {
         // There is nothing else that anybody must know.
         this.does(me, op);

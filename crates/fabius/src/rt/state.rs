@@ -1,6 +1,7 @@
 //! What an execution knows of itself: who can go on, what the last step did, what has gone wrong.
 
 use super::ahead::Waiting;
+use super::fiber::Idle;
 use super::history::Word;
 use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
@@ -33,7 +34,7 @@ impl Rt {
         self.waiting.clear();
         self.dirty = false;
         self.ahead.clear();
-        self.hands_to = None;
+        self.hands_over = false;
         self.hurries = false;
         self.objects = 0;
         self.now = Duration::ZERO;
@@ -542,11 +543,12 @@ impl Default for Rt {
     fn default() -> Rt {
         Rt {
             threads: Vec::new(),
+            idle: Idle::default(),
             current: 0,
             waiting: Waiting::default(),
             dirty: false,
             ahead: Ahead::default(),
-            hands_to: None,
+            hands_over: false,
             has_tried: false,
             hurries: false,
             epoch: 0,

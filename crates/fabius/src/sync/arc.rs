@@ -3,7 +3,7 @@
 //! Counts go up and down without a scheduling point: nobody can tell. Where a test reads the counts, or the last owner
 //! does shared operations in the destructor of the value, every drop becomes a point.
 
-use crate::rt::{self, Did, Object, Op, Refine};
+use crate::rt::{self, Did, Object, Op, Refine, Rt};
 use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::fmt;
@@ -312,7 +312,7 @@ impl<T: ?Sized> Drop for Arc<T> {
         if last {
             self.shared.orders_drops(Did::Load(Ordering::Acquire));
             self.shared.ends(Std::as_ptr(&self.value).addr());
-            rt::with(|rt| rt.last_drops += 1);
+            rt::with(Rt::begins_last_drop);
         }
         // SAFETY: it is dropped once, here.
         unsafe { std::mem::ManuallyDrop::drop(&mut self.value) };

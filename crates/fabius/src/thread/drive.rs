@@ -2,7 +2,7 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
-use crate::rt::{self, Execution, Limit, Object, Op, Refine, Rt, Settings};
+use crate::rt::{self, Execution, Job, Limit, Object, Op, Refine, Rt, Settings};
 use fabius_explore::system::Choose;
 use std::any::Any;
 use std::panic::Location;
@@ -40,10 +40,13 @@ pub struct Driven(Execution);
 impl Driven {
     /// The state in front of the first scheduling point of the first thread, which runs `body`.
     pub fn begin(body: Box<dyn FnOnce()>, decide: Decide<'_>) -> Driven {
-        let body = Box::new(move || {
-            let _ = rt::catch(body);
+        let mut left = Some(body);
+        let mut body = || {
+            let _ = left.take().map(rt::catch);
             rt::finish();
-        });
+        };
+        // SAFETY: it borrows nothing.
+        let body = unsafe { Job::of(&mut body) };
         Driven(Execution::begin(SETTINGS, &rt::Loops::default(), false, &mut Decided(decide), body))
     }
 
