@@ -74,6 +74,7 @@ impl Rt {
             && self.repeated == 0
             && self.children.is_empty()
             && !self.cycles.are_looked_for()
+            && self.streak.watched == 0
             && !is_long(self.streak.steps)
             && !is_long(self.streak.steps + 1)
             && self.threads.len() <= u64::BITS as usize

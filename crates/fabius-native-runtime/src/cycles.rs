@@ -31,6 +31,19 @@ pub struct Sight {
     pub found: Option<(u64, u64, u64)>,
 }
 
+/// The longest circle of a thread's own steps that is looked for.
+pub const LONGEST: usize = 8;
+
+/// Where the running thread was in the steps that it has made by itself: the place in the program with the object, and a number of
+/// its stack and registers, if it was there more than once.
+#[derive(Default)]
+pub struct Recent {
+    /// The last ones.
+    pub places: [(usize, u64); LONGEST],
+    /// How many there were.
+    pub count: usize,
+}
+
 /// What is known of an execution in which threads may go round.
 #[derive(Default)]
 pub struct Cycles {

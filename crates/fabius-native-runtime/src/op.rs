@@ -139,6 +139,8 @@ pub enum Wait {
     Other(u64),
     /// A mutex is free that the thread has tried to take in vain.
     Freed,
+    /// A semaphore is above zero that the thread has tried to lower in vain.
+    Raised,
     /// A semaphore is above zero.
     Semaphore,
     /// Somebody has woken the thread.
@@ -170,7 +172,7 @@ pub enum Wait {
 impl Wait {
     /// Whether who waits does so in a loop.
     pub fn is_in_loop(self) -> bool {
-        matches!(self, Wait::Other(_) | Wait::Freed)
+        matches!(self, Wait::Other(_) | Wait::Freed | Wait::Raised)
     }
 }
 

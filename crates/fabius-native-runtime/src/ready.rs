@@ -15,7 +15,7 @@ impl Rt {
             Wait::Read => rwlock::is_free(op.object, false),
             Wait::Write => rwlock::is_free(op.object, true),
             Wait::Spin => rwlock::spin_is_free(op.object),
-            Wait::Semaphore => semaphore::is_up(op.object),
+            Wait::Semaphore | Wait::Raised => semaphore::is_up(op.object),
             Wait::Woken => self.threads[thread].woken,
             Wait::End(other) => self.threads[other].finished,
             Wait::Once => once::is_free(op.object),

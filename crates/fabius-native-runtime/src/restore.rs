@@ -43,6 +43,7 @@ impl Rt {
         self.interruptions.clear();
         self.left.clear();
         self.possible.clear();
+        self.recent.count = 0;
         self.cycles.clear();
         self.seen_state = None;
         self.at_exit.clone_from(&self.before.at_exit);

@@ -2,7 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
-use crate::cycles::{Cycles, Sight, Stacks};
+use crate::cycles::{Cycles, Recent, Sight, Stacks};
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::interruptions::Interruptions;
@@ -108,6 +108,10 @@ pub struct Streak {
     pub steps: u32,
     /// In how many of them it gave way.
     pub yields: u32,
+    /// For so many steps more it is seen whether it comes back, because it may.
+    pub watched: u32,
+    /// How often that was so.
+    pub doubts: u32,
 }
 
 /// A thread has gone on from a state.
@@ -225,6 +229,8 @@ pub struct Rt {
     pub random: u64,
     /// States from which threads went on.
     pub left: HashMap<(usize, u64), Left, Fixed>,
+    /// Where the running thread was.
+    pub recent: Recent,
     /// The step after which each thread's next step was possible last, since there are such states.
     pub possible: Vec<u64>,
     /// What is known where threads may go round.
@@ -441,6 +447,7 @@ impl Rt {
             random: 0,
             left: HashMap::default(),
             possible: Vec::new(),
+            recent: Recent::default(),
             cycles: Cycles::default(),
             stacks: Stacks::default(),
             seen_state: None,

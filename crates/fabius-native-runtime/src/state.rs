@@ -9,6 +9,7 @@
 //! and its libraries, the heap, stacks and registers, thread-local storage.
 
 use crate::clocks::Mixed;
+use crate::cycles::LONGEST;
 use crate::place::Place;
 use crate::rt::{Left, Rt, Streak, Thread};
 use std::ffi::c_void;
@@ -18,12 +19,15 @@ use std::ops::Range;
 /// Steps that a thread makes by itself until it is looked at whether it repeats itself, and how many are compared then;
 /// after twice as many again.
 const ALONE: u32 = 64;
-const WINDOW: u32 = 8;
+const WINDOW: u32 = LONGEST as u32;
 
 /// How often a thread may give way without a step of another one, where it does not come back to the same state, and where
 /// there is too much to look whether it does.
 const YIELDS: u32 = 100;
 const YIELDS_UNSEEN: u32 = 10;
+
+/// How often a thread that seems to go round is looked at without need, until it has made many steps by itself.
+const DOUBTS: u32 = 4;
 
 /// Whether a thread that has made so many steps by itself is looked at.
 #[inline]
@@ -38,6 +42,9 @@ const ROUNDS: u32 = 2;
 /// More bytes than this are not compared.
 const MOST: usize = 4 << 20;
 
+/// Larger stacks are not compared to see whether a thread may have come back.
+const MOST_OF_STACK: usize = 4096;
+
 impl Rt {
     /// The thread is about to go on.
     pub fn goes_on(&mut self, me: usize) {
@@ -45,8 +52,11 @@ impl Rt {
         self.steps += 1;
         if self.streak.thread != me {
             self.streak = Streak { thread: me, ..Streak::default() };
+            self.recent.count = 0;
         }
         self.streak.steps += 1;
+        self.streak.watched = self.streak.watched.saturating_sub(1);
+        self.looks_for_circle(me);
         self.streak.yields += u32::from(self.threads[me].gave_way);
         if (self.threads[me].gave_way || self.is_watched(me))
             && let Some(state) = known.or_else(|| self.state())
@@ -60,7 +70,47 @@ impl Rt {
 
     fn is_watched(&self, thread: usize) -> bool {
         let alone = if self.streak.thread == thread { self.streak.steps } else { 0 };
-        self.threads[thread].spins || is_long(alone)
+        self.threads[thread].spins || is_long(alone) || self.streak.thread == thread && self.streak.watched > 0
+    }
+
+    /// A thread that is where it was, with the same stack and registers, may have come back: then it is seen whether everything else
+    /// is the same, too.
+    #[inline]
+    fn looks_for_circle(&mut self, me: usize) {
+        let op = &self.threads[me].op;
+        let place = op.pc ^ op.object.rotate_left(32);
+        let known = &self.recent.places[..self.recent.count.min(LONGEST)];
+        match known.iter().position(|(at, _)| *at == place) {
+            None => {
+                self.recent.places[self.recent.count % LONGEST] = (place, 0);
+                self.recent.count += 1;
+            }
+            Some(at) if self.streak.doubts < DOUBTS => self.comes_to_known_place(me, at),
+            Some(_) => {}
+        }
+    }
+
+    fn comes_to_known_place(&mut self, me: usize, at: usize) {
+        let Some(now) = self.own_state(me) else { return };
+        let before = std::mem::replace(&mut self.recent.places[at].1, now);
+        if before == now {
+            self.streak.watched = WINDOW;
+            self.streak.doubts += 1;
+        }
+    }
+
+    /// A number of the thread's stack and registers; `None` if the stack is large.
+    fn own_state(&self, thread: usize) -> Option<u64> {
+        let place = self.threads[thread].place;
+        let fiber = &self.fibers[thread];
+        let part = place.stack()..fiber.stack().end;
+        if !fiber.holds(place.stack()) || part.len() > MOST_OF_STACK {
+            return None;
+        }
+        let mut hash = Hash::default();
+        place.words().into_iter().for_each(|word| hash.word(word as u64));
+        hash.bytes(part);
+        Some(hash.finish())
     }
 
     /// Whether to switch away from the thread is no preemption, though it could go on.

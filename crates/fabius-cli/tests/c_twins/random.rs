@@ -357,7 +357,7 @@ impl Maker {
             46..=48 if self.features.waits => {
                 let other = self.shared();
                 let gives = ["", "", "", " sched_yield();"][self.rng.usize(..4)];
-                match self.rng.u8(..11) {
+                match self.rng.u8(..14) {
                     0 => format!("while ({v} == {few}) {{{gives} }}"),
                     1 => format!("while ({v} == {few} || {other} == {some}) {{{gives} }}"),
                     2 => format!("while ({v} == {few}) {{ {other} = {};{gives} }}", [few, some][self.rng.usize(..2)]),
@@ -379,6 +379,11 @@ impl Maker {
                     ),
                     9 => format!(
                         "{{ struct node *e = malloc(sizeof *e); e->v = {v}; while (!atomic_compare_exchange_weak(&{v}, &e->v, e->v + {some})) {{{gives} }} free(e); }}"
+                    ),
+                    10 => format!("while (sem_trywait(&s) != 0) {{{gives} }}"),
+                    11 => format!("while ({v} == {few} && {other} != {some}) {{{gives} }}"),
+                    12 if free("n") => format!(
+                        "for ({l} = 1; {l};) {{ pthread_mutex_lock(&n); if ({v} != {few}) {{ {v} = {some}; {l} = 0; }}{gives} pthread_mutex_unlock(&n); }}"
                     ),
                     _ => format!("do {{ {l} = {v};{gives} }} while ({l} != {some});"),
                 }

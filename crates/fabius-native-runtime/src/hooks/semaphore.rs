@@ -2,6 +2,7 @@
 
 use super::entries;
 use crate::control::in_program;
+use crate::looks;
 use crate::op::{Op, Wait};
 use crate::real::next;
 use crate::rt::rt;
@@ -74,10 +75,12 @@ extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
         // SAFETY: as the program calls it.
         return unsafe { next!(fn sem_trywait(usize) -> i32)(semaphore) };
     }
-    point(Op::new("sem_trywait", pc).on(semaphore));
+    let wait = looks::waits(semaphore, [0, 0], pc, |_| Wait::Raised);
+    point(Op::new("sem_trywait", pc).on(semaphore).when(wait));
     super::tsan::check_memory(semaphore, SIZE, true, pc);
     if !is_up(semaphore) {
         rt().cannot_have(semaphore);
+        looks::found(0);
         return error(libc::EAGAIN);
     }
     taken(semaphore);
