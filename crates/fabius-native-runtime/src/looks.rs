@@ -5,12 +5,14 @@
 //! Who gives way in such a loop does so where others may go on for nothing; the wait behind that adds nothing to it.
 //!
 //! That nothing else was done is known by what the thread calls of ours: from one look to the next nothing, neither an access to
-//! memory nor a function of the library; its stack, its registers, and what the operation is given are the same. What such a loop waits for may never come: that is a
-//! livelock. Loops that look at several objects, or give way, are another matter (`state.rs`).
+//! memory nor a function of the library; its stack, its registers, and what the operation is given are the same. Code that tells us
+//! nothing may still change what the loop depends on. So where nobody can go on any more, those who wait like this look again, and
+//! it is a livelock only if memory is then as it was. Loops that look at several objects, or give way, are another matter
+//! (`state.rs`).
 
 use crate::control::calls;
 use crate::cycles::Sight;
-use crate::op::Wait;
+use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::rt::{Rt, rt};
 use crate::state::number_of;
@@ -27,7 +29,8 @@ pub fn waits(address: usize, given: [u64; 2], pc: usize, until: impl Fn(u64) -> 
     let before = rt.threads[me].look.replace(look);
     let Some(Sight { at, place, found: Some((value, stack, then)) }) = before else { return Wait::Not };
     let nothing_was_done = (at, place, then + 1) == (look.at, look.place, calls());
-    if nothing_was_done && rt.stack_from(place) == Some(stack) && !rt.is_mapped(address) {
+    if nothing_was_done && !rt.threads[me].looks_again && rt.stack_from(place) == Some(stack) && !rt.is_mapped(address)
+    {
         until(value)
     } else {
         Wait::Not
@@ -57,6 +60,29 @@ pub fn has_only_looked_still() {
 }
 
 impl Rt {
+    /// If nobody can go on any more, but some wait for another value: these look again from here on, and are watched. Not where
+    /// there is too much to be watched.
+    pub fn lets_look_again(&mut self) {
+        let all = 0..self.threads.len();
+        if self.is_ready(self.current) || all.clone().any(|thread| self.is_ready(thread)) {
+            return;
+        }
+        let waits = |rt: &Rt, thread: usize| !rt.threads[thread].finished && rt.threads[thread].op.wait.is_in_loop();
+        if !all.clone().any(|thread| waits(self, thread)) || self.state().is_none() {
+            return;
+        }
+        for number in all {
+            if waits(self, number) {
+                let thread = &mut self.threads[number];
+                (thread.looks_again, thread.spins) = (true, true);
+                thread.op = Op { wait: Wait::Not, ..thread.op };
+                self.free[number] = true;
+                let op = self.threads[number].op;
+                self.waiting.announces(number, &op);
+            }
+        }
+    }
+
     /// A number of the stack of the running thread from there on; `None` if it is large.
     fn stack_from(&self, place: Place) -> Option<u64> {
         let fiber = &self.fibers[self.current];

@@ -213,9 +213,9 @@ impl Op {
         (address as u64, size as u32)
     }
 
-    /// The same, but not before this is so.
+    /// The same, but not before this is so. Who waits in a loop, and is asked to end, goes round: there may be a call that ends it.
     pub fn when(self, wait: Wait) -> Op {
-        Op { wait, ..self }
+        Op { wait, cancels: self.cancels || wait.is_in_loop(), ..self }
     }
 
     /// The same, but not if the thread is asked to end while it waits.

@@ -71,6 +71,8 @@ pub struct Thread {
     pub goes_round: Option<u64>,
     /// What it has looked at last.
     pub look: Option<Sight>,
+    /// It waits for no other value any more: to wait would lead to where nobody goes on.
+    pub looks_again: bool,
     /// It was seen to repeat itself without giving way.
     pub spins: bool,
     /// Where it is.

@@ -105,9 +105,11 @@ impl System for Program {
             return Err(Fault::Limit(Limit::EndlessStep, Span::default()));
         }
         if rt.threads[me].finished {
+            rt.lets_look_again();
             return Ok(End::Finished);
         }
         rt.look_for_repetition();
+        rt.lets_look_again();
         if rt.cycles.are_looked_for() && rt.comes_back() || rt.hinder_each_other() {
             return Ok(End::Dropped);
         }

@@ -46,6 +46,7 @@ pub fn spawn(function: usize, argument: usize, detached: bool) -> Option<usize> 
         repeats: None,
         goes_round: None,
         look: None,
+        looks_again: false,
         spins: false,
         place: Place::default(),
         function,

@@ -33,7 +33,7 @@ pub fn may_be_cancelled_here() {
 /// The same, before an operation, of one who may end anywhere. What waits as a call that may be cancelled looks by itself.
 #[inline(always)]
 pub fn is_cancelled_before(op: &Op) {
-    if !op.cancels {
+    if !op.cancels || op.wait.is_in_loop() {
         acts_at_once();
     }
 }
