@@ -29,6 +29,18 @@ pub struct Sight {
     pub place: Place,
     /// If the object was left as it was found: the value, a number of the stack in use, and the calls of ours until then.
     pub found: Option<(u64, u64, u64)>,
+    /// A number of memory since the thread has run without a call of ours, where it is not known what code does there that tells
+    /// us nothing.
+    pub memory: Option<u64>,
+}
+
+/// What the code between two looks from one place changes, and tells nobody.
+#[derive(Clone, Copy, Default)]
+pub struct Unseen {
+    /// Whether it changes something, if that is known.
+    pub changes: Option<bool>,
+    /// How often it was looked at.
+    pub tries: u32,
 }
 
 /// The longest circle of a thread's own steps that is looked for.

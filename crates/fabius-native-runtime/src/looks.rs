@@ -6,12 +6,12 @@
 //!
 //! That nothing else was done is known by what the thread calls of ours: from one look to the next nothing, neither an access to
 //! memory nor a function of the library; its stack, its registers, and what the operation is given are the same. Code that tells us
-//! nothing may still change what the loop depends on. So where nobody can go on any more, those who wait like this look again, and
-//! it is a livelock only if memory is then as it was. Loops that look at several objects, or give way, are another matter
+//! nothing may still change what the loop depends on. So it is seen at each place whether memory is the same at the second look, and
+//! where nobody can go on any more, those who wait like this look again: it is a livelock only if memory is then as it was. Loops that look at several objects, or give way, are another matter
 //! (`state.rs`).
 
 use crate::control::calls;
-use crate::cycles::Sight;
+use crate::cycles::{Sight, Unseen};
 use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::rt::{Rt, rt};
@@ -20,21 +20,20 @@ use crate::state::number_of;
 /// Larger stacks are not compared.
 const MOST: usize = 4096;
 
+/// So often memory is compared at a place where nobody comes round.
+const TRIES: u32 = 64;
+
 /// The thread is about to look at an object from here, by an operation that is given these numbers besides: what it waits for, if
 /// it has looked in vain. `until` makes that of what it has found.
 pub fn waits(address: usize, given: [u64; 2], pc: usize, until: impl Fn(u64) -> Wait) -> Wait {
     let rt = rt();
     let me = rt.current;
-    let look = Sight { at: (pc, address, given), place: Place::here(), found: None };
+    let look = Sight { at: (pc, address, given), place: Place::here(), found: None, memory: None };
     let before = rt.threads[me].look.replace(look);
-    let Some(Sight { at, place, found: Some((value, stack, then)) }) = before else { return Wait::Not };
+    let Some(Sight { at, place, found: Some((value, stack, then)), memory }) = before else { return Wait::Not };
     let nothing_was_done = (at, place, then + 1) == (look.at, look.place, calls());
-    if nothing_was_done && !rt.threads[me].looks_again && rt.stack_from(place) == Some(stack) && !rt.is_mapped(address)
-    {
-        until(value)
-    } else {
-        Wait::Not
-    }
+    let is_here = nothing_was_done && !rt.threads[me].looks_again && rt.stack_from(place) == Some(stack);
+    if is_here && !rt.is_mapped(address) && !rt.changes_unseen(pc, memory) { until(value) } else { Wait::Not }
 }
 
 /// What the thread has found, and left there.
@@ -42,24 +41,51 @@ pub fn found(value: u64) {
     let rt = rt();
     if let Some(look) = rt.threads[rt.current].look {
         let found = rt.stack_from(look.place).map(|stack| (value, stack, calls()));
-        rt.me().look = Some(Sight { found, ..look });
+        let memory = rt.looks_for_unseen(look.at.0).then(|| rt.memory()).flatten();
+        rt.me().look = Some(Sight { found, memory, ..look });
     }
 }
 
 /// Whether the running thread, whose call is under way, has made no other one since it has looked in vain.
 pub fn has_only_looked() -> bool {
-    let look = rt().me().look;
-    look.and_then(|look| look.found).is_some_and(|(_, _, then)| then + 1 == calls())
+    let rt = rt();
+    let Some(Sight { at, found: Some((_, _, then)), memory, .. }) = rt.me().look else { return false };
+    let has = then + 1 == calls();
+    if has && memory.is_some() && rt.memory() != memory {
+        rt.unseen.entry(at.0).or_default().changes = Some(true);
+    }
+    has
 }
 
 /// The call is over, and counts as none: the thread has given way.
 pub fn has_only_looked_still() {
-    if let Some((_, _, then)) = rt().me().look.as_mut().and_then(|look| look.found.as_mut()) {
+    let rt = rt();
+    let Some(mut look) = rt.me().look else { return };
+    if let Some((_, _, then)) = look.found.as_mut() {
         *then = calls();
     }
+    look.memory = look.memory.and_then(|_| rt.memory());
+    rt.me().look = Some(look);
 }
 
 impl Rt {
+    /// Whether it is to be seen what the code behind a look from there changes.
+    fn looks_for_unseen(&mut self, pc: usize) -> bool {
+        let Unseen { changes, tries } = self.unseen.entry(pc).or_default();
+        *tries += 1;
+        changes.is_none() && *tries <= TRIES
+    }
+
+    /// Whether that code changes memory without a call of ours, which is found out when the thread first comes round.
+    fn changes_unseen(&mut self, pc: usize, memory: Option<u64>) -> bool {
+        let now = memory.and_then(|_| self.memory());
+        let known = self.unseen.entry(pc).or_default();
+        if known.changes.is_none() && memory.is_some() {
+            known.changes = Some(memory != now);
+        }
+        known.changes == Some(true)
+    }
+
     /// If nobody can go on any more, but some wait for another value: these look again from here on, and are watched. Not where
     /// there is too much to be watched.
     pub fn lets_look_again(&mut self) {

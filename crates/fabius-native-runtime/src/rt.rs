@@ -2,7 +2,7 @@
 
 use crate::clocks::Clocks;
 use crate::connections::Connections;
-use crate::cycles::{Cycles, Recent, Sight, Stacks};
+use crate::cycles::{Cycles, Recent, Sight, Stacks, Unseen};
 use crate::fiber::{Fiber, Shape};
 use crate::image::Image;
 use crate::interruptions::Interruptions;
@@ -233,6 +233,8 @@ pub struct Rt {
     pub left: HashMap<(usize, u64), Left, Fixed>,
     /// Where the running thread was.
     pub recent: Recent,
+    /// By place what is known of loops that look, over all executions.
+    pub unseen: HashMap<usize, Unseen, Fixed>,
     /// The step after which each thread's next step was possible last, since there are such states.
     pub possible: Vec<u64>,
     /// What is known where threads may go round.
@@ -450,6 +452,7 @@ impl Rt {
             left: HashMap::default(),
             possible: Vec::new(),
             recent: Recent::default(),
+            unseen: HashMap::default(),
             cycles: Cycles::default(),
             stacks: Stacks::default(),
             seen_state: None,

@@ -178,12 +178,19 @@ impl Rt {
         }
     }
 
-    /// A number of everything; `None` if that is too much to be looked at.
-    pub fn state(&self) -> Option<u64> {
+    /// A number of all memory but stacks; `None` if that is too much to be looked at.
+    pub fn memory(&self) -> Option<u64> {
+        let mut hash = Hash::default();
+        self.hash_memory(&mut hash)?;
+        let block = self.fibers[self.current].block;
+        hash.changes(self.shape.storage(block).start, self.shape.fresh_storage());
+        Some(hash.finish())
+    }
+
+    fn hash_memory(&self, hash: &mut Hash) -> Option<()> {
         if self.maps_file {
             return None;
         }
-        let mut hash = Hash::default();
         let mut size = 0;
         let mut is_little = |part: &Range<usize>| {
             size += part.len();
@@ -213,6 +220,13 @@ impl Rt {
             // The states of the heap's blocks follow from what was called.
             hash.bytes(part);
         }
+        Some(())
+    }
+
+    /// A number of everything; `None` if that is too much to be looked at.
+    pub fn state(&self) -> Option<u64> {
+        let mut hash = Hash::default();
+        self.hash_memory(&mut hash)?;
         hash.word(if self.clock_read { self.now } else { 0 });
         hash.word(self.random);
         hash.word(self.moved);

@@ -161,10 +161,10 @@ fn announce(op: Op) -> Place {
 
 /// The thread gives way: others may go on for free.
 pub fn give_way(name: &'static str, nanoseconds: u64, pc: usize) {
+    let only_looked = looks::has_only_looked();
     let rt = rt();
     rt.now += nanoseconds;
     rt.me().gave_way = true;
-    let only_looked = looks::has_only_looked();
     point(Op::new(name, pc));
     if only_looked {
         looks::has_only_looked_still();

@@ -80,8 +80,9 @@ extern "C-unwind" fn trywait(semaphore: usize, pc: usize) -> i32 {
     super::tsan::check_memory(semaphore, SIZE, true, pc);
     if !is_up(semaphore) {
         rt().cannot_have(semaphore);
+        let refused = error(libc::EAGAIN);
         looks::found(0);
-        return error(libc::EAGAIN);
+        return refused;
     }
     taken(semaphore);
     0
