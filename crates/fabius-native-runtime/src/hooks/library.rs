@@ -31,13 +31,7 @@ macro_rules! shared {
             }
             // All registers that hold arguments are kept: these functions take any number of them.
             std::arch::naked_asm!(
-                "mov [rip + {registers}], rsp",
-                "mov [rip + {registers} + 8], rbx",
-                "mov [rip + {registers} + 16], rbp",
-                "mov [rip + {registers} + 24], r12",
-                "mov [rip + {registers} + 32], r13",
-                "mov [rip + {registers} + 40], r14",
-                "mov [rip + {registers} + 48], r15",
+                super::keep_registers!(),
                 "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
                 "sub rsp, 128",
                 "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",

@@ -45,6 +45,20 @@ pub mod tsan;
 pub mod unsupported;
 pub mod wide;
 
+/// Leaves the registers in which the program has its state where `place.rs` finds them: instructions with `registers` in braces.
+macro_rules! keep_registers {
+    () => {
+        "mov [rip + {registers}], rsp
+        mov [rip + {registers} + 8], rbx
+        mov [rip + {registers} + 16], rbp
+        mov [rip + {registers} + 24], r12
+        mov [rip + {registers} + 32], r13
+        mov [rip + {registers} + 40], r14
+        mov [rip + {registers} + 48], r15"
+    };
+}
+pub(crate) use keep_registers;
+
 /// A function that the program calls: keeps its registers, does these instructions, and goes on to what handles it.
 macro_rules! entry {
     ($name:ident: [$($instruction:expr),*] => $target:path) => {
@@ -53,13 +67,7 @@ macro_rules! entry {
         #[unsafe(naked)]
         pub unsafe extern "C-unwind" fn $name() {
             std::arch::naked_asm!(
-                "mov [rip + {registers}], rsp",
-                "mov [rip + {registers} + 8], rbx",
-                "mov [rip + {registers} + 16], rbp",
-                "mov [rip + {registers} + 24], r12",
-                "mov [rip + {registers} + 32], r13",
-                "mov [rip + {registers} + 40], r14",
-                "mov [rip + {registers} + 48], r15",
+                $crate::hooks::keep_registers!(),
                 $($instruction,)*
                 "jmp {target}",
                 registers = sym $crate::place::REGISTERS,

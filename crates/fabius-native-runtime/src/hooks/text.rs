@@ -77,13 +77,7 @@ macro_rules! looked_at {
                 NEXT.address()
             }
             std::arch::naked_asm!(
-                "mov [rip + {registers}], rsp",
-                "mov [rip + {registers} + 8], rbx",
-                "mov [rip + {registers} + 16], rbp",
-                "mov [rip + {registers} + 24], r12",
-                "mov [rip + {registers} + 32], r13",
-                "mov [rip + {registers} + 40], r14",
-                "mov [rip + {registers} + 48], r15",
+                super::keep_registers!(),
                 "sub rsp, 184",
                 "mov [rsp], rdi", "mov [rsp + 8], rsi", "mov [rsp + 16], rdx",
                 "mov [rsp + 24], rcx", "mov [rsp + 32], r8", "mov [rsp + 40], r9",
