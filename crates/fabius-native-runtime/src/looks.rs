@@ -4,21 +4,17 @@
 //!
 //! Who gives way in such a loop does so where others may go on for nothing; the wait behind that adds nothing to it.
 //!
-//! That nothing else was done is known by what the thread calls of ours: from one look to the next nothing, neither an access to
-//! memory nor a function of the library; its stack, its registers, and what the operation is given are the same. Code that tells us
-//! nothing may still change what the loop depends on. So it is seen at each place whether memory is the same at the second look, and
-//! where nobody can go on any more, those who wait like this look again: it is a livelock only if memory is then as it was. Loops that look at several objects, or give way, are another matter
-//! (`state.rs`).
+//! That nothing else was done is known by what the thread calls of ours: from one look to the next nothing but to give way and to use
+//! its own stack, neither another access to memory nor a function of the library; its stack, its registers, and what the operation is
+//! given are the same. Code that tells us nothing may still change what the loop depends on. So it is seen at each place whether memory
+//! is the same at the second look, and where nobody can go on any more, those who wait like this look again: it is a livelock only if
+//! memory is then as it was. Loops that look at several objects are another matter (`state.rs`).
 
 use crate::control::calls;
 use crate::cycles::{Sight, Unseen};
 use crate::op::{Op, Wait};
 use crate::place::Place;
 use crate::rt::{Rt, rt};
-use crate::state::number_of;
-
-/// Larger stacks are not compared.
-const MOST: usize = 4096;
 
 /// So often memory is compared at a place where nobody comes round.
 const TRIES: u32 = 64;
@@ -32,7 +28,7 @@ pub fn waits(address: usize, given: [u64; 2], pc: usize, until: impl Fn(u64) -> 
     let before = rt.threads[me].look.replace(look);
     let Some(Sight { at, place, found: Some((value, stack, then)), memory }) = before else { return Wait::Not };
     let nothing_was_done = (at, place, then + 1) == (look.at, look.place, calls());
-    let is_here = nothing_was_done && !rt.threads[me].looks_again && rt.stack_from(place) == Some(stack);
+    let is_here = nothing_was_done && !rt.threads[me].looks_again && rt.stack_from(me, place) == Some(stack);
     if is_here && !rt.is_mapped(address) && !rt.changes_unseen(pc, memory) { until(value) } else { Wait::Not }
 }
 
@@ -40,7 +36,7 @@ pub fn waits(address: usize, given: [u64; 2], pc: usize, until: impl Fn(u64) -> 
 pub fn found(value: u64) {
     let rt = rt();
     if let Some(look) = rt.threads[rt.current].look {
-        let found = rt.stack_from(look.place).map(|stack| (value, stack, calls()));
+        let found = rt.stack_from(rt.current, look.place).map(|stack| (value, stack, calls()));
         let memory = rt.looks_for_unseen(look.at.0).then(|| rt.memory()).flatten();
         rt.me().look = Some(Sight { found, memory, ..look });
     }
@@ -107,13 +103,6 @@ impl Rt {
                 self.waiting.announces(number, &op);
             }
         }
-    }
-
-    /// A number of the stack of the running thread from there on; `None` if it is large.
-    fn stack_from(&self, place: Place) -> Option<u64> {
-        let fiber = &self.fibers[self.current];
-        let part = place.stack()..fiber.stack().end;
-        (fiber.holds(place.stack()) && part.len() <= MOST).then(|| number_of(part))
     }
 
     /// Whether the object has another value.

@@ -102,13 +102,20 @@ impl Rt {
     /// A number of the thread's stack and registers; `None` if the stack is large.
     fn own_state(&self, thread: usize) -> Option<u64> {
         let place = self.threads[thread].place;
+        let mut hash = Hash::default();
+        hash.word(self.stack_from(thread, place)?);
+        place.words().into_iter().for_each(|word| hash.word(word as u64));
+        Some(hash.finish())
+    }
+
+    /// A number of the thread's stack from there on; `None` if it is large.
+    pub fn stack_from(&self, thread: usize, place: Place) -> Option<u64> {
         let fiber = &self.fibers[thread];
         let part = place.stack()..fiber.stack().end;
         if !fiber.holds(place.stack()) || part.len() > MOST_OF_STACK {
             return None;
         }
         let mut hash = Hash::default();
-        place.words().into_iter().for_each(|word| hash.word(word as u64));
         hash.bytes(part);
         Some(hash.finish())
     }
@@ -276,13 +283,6 @@ impl Rt {
 pub fn without(parts: Vec<Range<usize>>, gone: &Range<usize>) -> Vec<Range<usize>> {
     let left = |part: Range<usize>| [part.start..part.end.min(gone.start), part.start.max(gone.end)..part.end];
     parts.into_iter().flat_map(left).filter(|part| !part.is_empty()).collect()
-}
-
-/// A number of what is there: memory that may be read.
-pub fn number_of(part: Range<usize>) -> u64 {
-    let mut hash = Hash::default();
-    hash.bytes(part);
-    hash.finish()
 }
 
 /// So many bytes are compared at once with what was there before.
