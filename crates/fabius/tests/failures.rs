@@ -1,6 +1,7 @@
 //! What is said when a test fails, and when it cannot be checked.
 
-use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use fabius::sync::atomic::Ordering::{Relaxed, Release, SeqCst};
+use fabius::sync::atomic::{AtomicUsize, fence};
 use fabius::sync::{Arc, Mutex};
 use fabius::{BugKind, Config, Report, Verdict, thread};
 
@@ -99,6 +100,14 @@ fn a_test_that_behaves_differently_is_told_where() {
     });
     assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
     says(&text(&report), &["behaves differently", "at operation", "the first time", "the second time"]);
+}
+
+#[test]
+fn an_ordering_that_makes_no_sense_is_shown_where_the_test_gives_it() {
+    let relaxed = Config::new().explore(|| fence(Relaxed));
+    says(&text(&relaxed), &["there is no such thing as a relaxed fence", "failures.rs"]);
+    let load = Config::new().explore(|| assert_eq!(AtomicUsize::new(0).load(Release), 0));
+    says(&text(&load), &["there is no such thing as a release load", "failures.rs"]);
 }
 
 #[test]

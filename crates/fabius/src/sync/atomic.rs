@@ -22,6 +22,7 @@ use std::sync::{Mutex, PoisonError};
 ///
 /// # Panics
 /// If `order` is `Relaxed`, as in std.
+#[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     rt::fence(order);
