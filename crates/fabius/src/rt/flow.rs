@@ -37,6 +37,8 @@ pub(super) enum Does {
     /// Looks at so low bits of the first that they are the same for all addresses, or sets them.
     Marks,
     LooksAtMarks,
+    /// The same if either of both is so low a number: unoptimized code asks like this whether an address is aligned.
+    Masks,
     /// The second slot, if this is so, or else the first, which is where it puts the word.
     Chooses(ConditionCode),
     /// Base and index are added.
@@ -57,6 +59,9 @@ pub(super) struct Flow {
     /// Those of them of which it looks at the lowest byte only, and those of which it changes no more than that.
     pub looks_at_lowest: u32,
     pub changes_lowest: u32,
+    /// The same of the two lowest bytes.
+    pub looks_at_two: u32,
+    pub changes_two: u32,
     /// The registers that it changes.
     pub changes: u32,
     pub changes_vectors: u32,
@@ -75,7 +80,7 @@ pub(super) enum OfVectors {
 }
 
 /// Marks that programs keep in addresses are below this.
-const MARKS: u64 = 16;
+pub(super) const MARKS: u64 = 16;
 
 impl Flow {
     pub const NONE: Flow = Flow {
@@ -87,6 +92,8 @@ impl Flow {
         looks_at_vectors: 0,
         looks_at_lowest: 0,
         changes_lowest: 0,
+        looks_at_two: 0,
+        changes_two: 0,
         changes: 0,
         changes_vectors: 0,
         of_vectors: OfVectors::All,
@@ -105,20 +112,24 @@ impl Flow {
         for used in info.used_registers() {
             let (access, register) = (used.access(), used.register());
             let is_lowest = register.is_gpr8() && !is_second_byte(register);
-            let is_part = leaves_some(register);
+            let are_two = register.is_gpr16();
             let changes = !matches!(access, OpAccess::Read | OpAccess::CondRead);
             if changes && access != OpAccess::Write {
                 steps |= general(register);
             }
             if changes && is_lowest {
                 flow.changes_lowest |= general(register);
+            } else if changes && are_two {
+                flow.changes_two |= general(register);
             } else if changes {
                 flow.changes |= general(register);
                 flow.changes_vectors |= vector(register);
             }
             if access != OpAccess::Write && is_lowest {
                 flow.looks_at_lowest |= general(register);
-            } else if access != OpAccess::Write || is_part {
+            } else if access != OpAccess::Write && are_two {
+                flow.looks_at_two |= general(register);
+            } else if access != OpAccess::Write || is_second_byte(register) {
                 flow.looks |= general(register);
                 flow.looks_at_vectors |= vector(register);
             }
@@ -126,7 +137,7 @@ impl Flow {
         let operands = (0..instruction.op_count()).filter(|i| instruction.op_kind(*i) == OpKind::Register);
         let named = operands.clone().fold(0, |bits, i| bits | general(instruction.op_register(i)));
         let reads = |i: u32| !matches!(info.op_access(i), OpAccess::Write | OpAccess::NoMemAccess);
-        let read = operands.filter(|i| reads(*i) || leaves_some(instruction.op_register(*i)));
+        let read = operands.filter(|i| reads(*i) || is_second_byte(instruction.op_register(*i)));
         let read = read.fold(0, |bits, i| bits | general(instruction.op_register(i)));
         let memory = info.used_memory().iter().fold(0, |bits, m| bits | general(m.base()) | general(m.index()));
         if flow.looks & !named & !memory == 0 && instruction.mnemonic() != Mnemonic::Lea {
@@ -176,7 +187,7 @@ impl Flow {
         };
         let is_constant = match instruction.mnemonic() {
             M::Xor | M::Pxor | M::Xorps | M::Xorpd | M::Pcmpeqd | M::Pcmpeqb => {
-                operands(0, 1) && !leaves_some(instruction.op_register(0))
+                operands(0, 1) && !is_second_byte(instruction.op_register(0))
             }
             M::Vpxor | M::Vxorps | M::Vxorpd | M::Vpcmpeqd => count == 3 && operands(1, 2),
             _ => false,
@@ -253,6 +264,9 @@ impl Flow {
                 set(self, Does::LooksAtMarks, nothing, [slot_of_part(instruction, number), nothing]);
             }
             M::And if is_word && low(1) => set(self, Does::LooksAtMarks, first, [first, nothing]),
+            M::And if is_word && matches!((first, second), (Some(Slot::General(_)), Some(Slot::General(_)))) => {
+                set(self, Does::Masks, first, [first, second]);
+            }
             M::And if is_word && not_high(1) => set(self, Does::Marks, first, [first, nothing]),
             M::Or if is_word && low(1) => set(self, Does::Marks, first, [first, nothing]),
             mnemonic if is_choice(mnemonic) && is_word => {
@@ -279,11 +293,6 @@ fn is_choice(mnemonic: Mnemonic) -> bool {
 /// Whether an address can be counted from it.
 fn is_long(register: Register) -> bool {
     register == Register::None || register == Register::RIP || register.is_gpr64()
-}
-
-/// Whether to write there leaves what is in the rest of the register, which is not followed.
-fn leaves_some(register: Register) -> bool {
-    register.is_gpr16() || is_second_byte(register)
 }
 
 fn is_second_byte(register: Register) -> bool {

@@ -271,6 +271,8 @@ fn described(used: &UsedMemory, instruction: &Instruction) -> Option<Option<Plac
         OpAccess::Write => Access::Write,
         // So much of it as is counted.
         OpAccess::CondWrite if masked(instruction).is_some() => Access::Write,
+        // One that is repeated is looked at only where it is run once more.
+        OpAccess::CondWrite if instruction.is_string_instruction() => Access::Write,
         // What is not overwritten is still there.
         OpAccess::CondWrite | OpAccess::ReadWrite | OpAccess::ReadCondWrite => Access::Both,
     };

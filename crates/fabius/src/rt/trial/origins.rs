@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod processor;
 
-use crate::rt::flow::{Does, Flow, OfVectors, Slot};
+use crate::rt::flow::{Does, Flow, MARKS, OfVectors, Slot};
 use crate::rt::instruction::{Known, Place};
 use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK};
 use iced_x86::ConditionCode;
@@ -384,7 +384,9 @@ impl Origins {
                 lanes[0] = Of::whole(known.leads.map_or(NONE, |place| self.leads(&place, registers)));
             }
             Does::Other => self.looks(flow, read.1),
-            Does::Adds | Does::Subtracts | Does::Compares | Does::Marks | Does::LooksAtMarks => {
+            // It looks at its lowest byte alone.
+            Does::LooksAtMarks if x.bytes & 1 == 0 => {}
+            Does::Adds | Does::Subtracts | Does::Compares | Does::Marks | Does::LooksAtMarks | Does::Masks => {
                 let (x, y) = (self.whole(x), self.whole(y));
                 lanes[0] = Of::whole(self.computes(flow.does, (x, value(a)), (y, value(b))));
             }
@@ -411,6 +413,13 @@ impl Origins {
             }
             Does::LooksAtMarks => {
                 self.uses(a);
+                NONE
+            }
+            Does::Masks if b == NONE && y < MARKS => self.computes(Does::LooksAtMarks, (a, x), (b, y)),
+            Does::Masks if a == NONE && x < MARKS => self.computes(Does::LooksAtMarks, (b, y), (a, x)),
+            Does::Masks => {
+                self.fix(a);
+                self.fix(b);
                 NONE
             }
             _ => {
@@ -443,7 +452,9 @@ impl Origins {
     fn looks(&mut self, flow: &Flow, read: Lanes) {
         for register in 0..self.general.len() {
             let of = self.general[register];
-            if flow.looks >> register & 1 == 1 || flow.looks_at_lowest >> register & 1 == 1 && of.bytes & 1 == 1 {
+            let at_lowest = flow.looks_at_lowest >> register & 1 == 1 && of.bytes & 1 != 0;
+            let at_two = flow.looks_at_two >> register & 1 == 1 && of.bytes & 3 != 0;
+            if flow.looks >> register & 1 == 1 || at_lowest || at_two {
                 self.fix(of.origin);
             }
         }
@@ -461,6 +472,8 @@ impl Origins {
             let of = self.general[register];
             if flow.changes >> register & 1 == 1 {
                 self.general[register] = Of::NOTHING;
+            } else if flow.changes_two >> register & 1 == 1 {
+                self.general[register] = of.with(of.bytes & !3);
             } else if flow.changes_lowest >> register & 1 == 1 {
                 self.general[register] = of.with(of.bytes & !1);
             }

@@ -49,7 +49,10 @@ impl Trial {
             lanes[0] = self.origins.both(found, written);
             return Some(lanes);
         }
-        self.origins.looks_into(address, size);
+        for at in (address..address + size).step_by(8) {
+            let written = self.origins.of_bytes(at, 8.min(address + size - at));
+            self.origins.fix(written.origin);
+        }
         self.origins.fix(found.origin);
         Some(lanes)
     }

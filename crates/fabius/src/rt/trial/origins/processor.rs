@@ -1,7 +1,8 @@
 //! What is followed of words, beside what the processor does: random instructions are run with registers and memory, and again with
-//! one word moved. What was said to be made of it moves along, and everything else stays.
+//! one word moved. What was said to be made of it moves along, and everything else stays. Of some words it is said beforehand that only
+//! a few of their bytes depend on anything: these bytes become others then.
 
-use super::{Of, Origin, READS};
+use super::{Of, Origin, READS, Written};
 use crate::rt::instruction::Place;
 use crate::rt::moved::LOWEST_ADDRESS;
 use crate::rt::trial::{ALL_READS, Read, Trial};
@@ -211,8 +212,20 @@ enum Word {
     Memory(usize),
 }
 
-/// Origins of registers have numbers from the end.
+/// Origins of registers have numbers from the end, and before them those of words that are said to be written.
 const LAST: Origin = READS + ALL_READS as Origin - 1;
+const LAST_WRITTEN: Origin = LAST - 80;
+
+/// All of a word depends on this, or a few bytes do.
+fn of(origin: Origin, rng: &mut Rng) -> Of {
+    if rng.u8(..3) == 0 { Of::whole(origin).with(rng.u8(..)) } else { Of::whole(origin) }
+}
+
+/// A word of which these bytes, as bits, are others.
+fn others(word: u64, bytes: u8, rng: &mut Rng) -> u64 {
+    let change = std::array::from_fn(|n| if bytes >> n & 1 == 1 { rng.u8(1..) } else { 0 });
+    word ^ u64::from_le_bytes(change)
+}
 
 fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> Option<()> {
     let (decoded, bytes) = instruction(rng)?;
@@ -233,7 +246,7 @@ fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> 
     trial.index.fill(u16::MAX);
     trial.origins.begin();
     for (n, register) in GENERAL.into_iter().enumerate() {
-        trial.origins.general[register as usize] = Of::whole(LAST - n as Origin);
+        trial.origins.general[register as usize] = of(LAST - n as Origin, rng);
     }
     for (n, lane) in (0..64).map(|n| (n, LAST - 15 - n as Origin)) {
         trial.origins.vectors[n / 4][n % 4] = Of::whole(lane);
@@ -268,6 +281,23 @@ fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> 
         }
     }
     let filled = machine.bytes(false);
+    trial.writes.clear();
+    trial.ranges_used = 0;
+    if rng.bool() {
+        // The round may write here, and has.
+        trial.allow(area.start, AREA);
+        for (n, address) in area.clone().step_by(8).enumerate() {
+            if rng.bool() {
+                continue;
+            }
+            let word = u64::from_ne_bytes(filled[8 * n..8 * n + 8].try_into().unwrap());
+            let slot = trial.origins.slot(address)?;
+            let of = of(LAST_WRITTEN - n as Origin, rng);
+            trial.origins.written[slot] = Written { address, word, of, trial: trial.origins.trial };
+        }
+    }
+    let depend =
+        (trial.origins.general, area.clone().step_by(8).map(|at| trial.origins.of_memory(at)).collect::<Vec<_>>());
     // SAFETY: the instruction is about to be run with these registers.
     if !unsafe { trial.goes_on(&registers(&before, code, &stack), ptr::null()) } {
         return None;
@@ -286,6 +316,9 @@ fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> 
                 .filter(|(_, read)| read.size == 8 && read.address % 8 == 0)
                 .map(|(origin, Read { address, .. })| (Word::Memory(address - area.start), origin)),
         )
+        .chain(
+            (0..AREA / 8).filter(|n| depend.1[*n].is_some()).map(|n| (Word::Memory(8 * n), LAST_WRITTEN - n as Origin)),
+        )
         .collect();
     for (word, origin) in moves {
         let done = trial.origins.done[usize::from(origin)];
@@ -298,8 +331,19 @@ fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> 
         if done.fixed || joined || done.used && !(LOWEST_ADDRESS..1 << 46).contains(&was) {
             continue;
         }
+        let part = match word {
+            Word::General(n) => Some(depend.0[GENERAL[n] as usize]),
+            Word::Memory(at) => depend.1[at / 8],
+            Word::Vector(..) => None,
+        };
+        let part = part.filter(|of| !of.is_whole || of.bytes == 0);
+        assert!(part.is_none() || !done.used, "an address is made of a part, {:?}", decoded.code());
         // What is only copied may be anything.
-        let by = if done.used { BY } else { rng.u64(..) };
+        let by = match part {
+            Some(of) => others(was, of.bytes, rng).wrapping_sub(was),
+            None if done.used => BY,
+            None => rng.u64(..),
+        };
         let mut moved = before;
         machine.fill(&filled);
         match word {
