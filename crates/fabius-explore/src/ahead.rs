@@ -3,7 +3,7 @@
 //! Tasks are threads here, the first 64 of which are bits of a word.
 
 pub use crate::bits::bit;
-use crate::bits::{count, nth};
+use crate::bits::{count, drawn, nth};
 use crate::priorities::Falling;
 use crate::system::{Dice, Made, Plan, StepLog, TaskId};
 
@@ -169,7 +169,10 @@ impl Ahead {
     /// Whether it is given who makes the next step, or that nobody does.
     #[inline]
     pub fn gives(&mut self) -> bool {
-        if self.is_given() && self.then_first && self.given[self.at..].iter().all(|(_, times)| *times == 0) {
+        if !self.is_given() {
+            return false;
+        }
+        if self.then_first && self.passes_made().is_none() {
             self.who = Who::First;
         }
         self.is_given()
@@ -189,12 +192,18 @@ impl Ahead {
 
     /// Who is given next.
     pub fn next_given(&mut self) -> Option<usize> {
+        let next = self.passes_made()?;
+        next.1 -= 1;
+        Some(next.0 as usize)
+    }
+
+    /// The first of those that are given and have not made all their steps.
+    #[inline]
+    fn passes_made(&mut self) -> Option<&mut (TaskId, u32)> {
         while self.given.get(self.at)?.1 == 0 {
             self.at += 1;
         }
-        let next = &mut self.given[self.at];
-        next.1 -= 1;
-        Some(next.0 as usize)
+        self.given.get_mut(self.at)
     }
 
     /// Which of the threads that can go on does, where none is given, if that can be said; `quiet` says which of them touch nothing
@@ -207,7 +216,7 @@ impl Ahead {
         }
         let next = match self.who {
             Who::Drawn => match able & quiet() {
-                0 => nth(able, self.dice.as_mut()?.usize(..count(able))),
+                0 => nth(able, drawn(self.dice.as_mut()?, count(able))),
                 quiet => quiet.trailing_zeros(),
             },
             Who::First => {

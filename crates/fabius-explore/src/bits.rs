@@ -1,4 +1,6 @@
-//! Threads as bits of a word.
+//! Threads as bits of a word, and one of them at random.
+
+use fastrand::Rng as Dice;
 
 /// The bits that are set, in order.
 #[derive(Clone)]
@@ -51,6 +53,25 @@ pub(crate) fn nth(bits: u64, skip: usize) -> u32 {
     left.trailing_zeros()
 }
 
+/// One of so many numbers, drawn as [`Dice::usize`] does: the same, but not called, as what is done for each step should not be.
+#[inline(always)]
+pub(crate) fn drawn(dice: &mut Dice, many: usize) -> usize {
+    let many = many as u64;
+    loop {
+        let product = u128::from(dice.u64(..)) * u128::from(many);
+        // So rarely that it is asked only where it may be: where some numbers would be drawn more often than others.
+        if product as u64 >= many || is_fair(product as u64, many) {
+            return (product >> 64) as usize;
+        }
+    }
+}
+
+/// Whether what was drawn does not come up once more than what is next to it.
+#[cold]
+fn is_fair(low: u64, many: u64) -> bool {
+    low >= many.wrapping_neg() % many
+}
+
 /// The bit of a thread; none if there are too many.
 #[inline]
 pub fn bit(thread: usize) -> u64 {
@@ -60,6 +81,17 @@ pub fn bit(thread: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_drawn_as_always() {
+        // Of so many as the last two, a quarter and half of the draws are made again.
+        for many in [1, 2, 3, 7, 64, 1 << 62, usize::MAX / 4 * 3, usize::MAX / 2 + 2] {
+            let (mut ours, mut theirs) = (Dice::with_seed(7), Dice::with_seed(7));
+            for _ in 0..200 {
+                assert_eq!(drawn(&mut ours, many), theirs.usize(..many), "{many}");
+            }
+        }
+    }
 
     #[test]
     fn bits_are_counted_and_found() {

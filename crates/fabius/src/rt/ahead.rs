@@ -102,14 +102,19 @@ impl Rt {
         self.ahead.steps = 0;
     }
 
-    /// Whether another step is made, where the running thread has given control back: by the current thread.
+    /// Whether the thread that has given control back has left the next step to another one, which is the current thread now.
     #[inline]
-    pub(super) fn goes_on_ahead(&mut self) -> bool {
-        std::mem::take(&mut self.hands_over) || self.ahead.steps > 0 && self.goes_on_behind_an_end()
+    pub(super) fn hands_on(&mut self) -> bool {
+        std::mem::take(&mut self.hands_over)
     }
 
-    /// The same where no thread has left the next step to another one.
-    fn goes_on_behind_an_end(&mut self) -> bool {
+    /// Whether another step is made otherwise: because the thread has finished, by the current thread.
+    #[inline]
+    pub(super) fn goes_on_behind_an_end(&mut self) -> bool {
+        self.ahead.steps > 0 && self.is_followed()
+    }
+
+    fn is_followed(&mut self) -> bool {
         if !self.threads[self.current].finished {
             return false;
         }
@@ -213,12 +218,13 @@ impl Rt {
     /// Threads were born in a step after which others are made.
     #[inline(never)]
     fn says_who_was_born(&mut self) {
-        for born in self.born.drain(..) {
+        for born in &self.born {
             self.ahead.lives(Made::Born(born.task));
             if self.threads[born.task as usize].finished {
                 self.ahead.lives(Made::Finished(born.task));
             }
         }
+        self.born.clear();
     }
 
     /// Who is given next, if it can go on.

@@ -4,8 +4,8 @@ use super::fiber::Outside;
 use super::panics::forget_panics;
 use super::watch::Watched;
 use super::{
-    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, abandoned, count, inside, object, run, run_from, spawn,
-    usual_stack,
+    Beginning, Job, Loops, RECENT, Refine, Rt, SPARE, Settings, abandoned, count, inside, object, resume_from, run,
+    spawn, takes_back, usual_stack,
 };
 use fabius_explore::system::Choose;
 use std::panic::Location;
@@ -87,9 +87,17 @@ impl Execution {
         inside(rt, choose, || unsafe {
             watched.begins(at);
             let here = Outside::here();
-            run_from(rt, id, &here);
-            while (&mut *rt).goes_on_ahead() {
-                run_from(rt, (*rt).current, &here);
+            let mut runs = id;
+            loop {
+                resume_from(rt, runs, &here);
+                // Who has left the next step to another one has not finished.
+                if !(&mut *rt).hands_on() {
+                    takes_back(rt, runs);
+                    if !(&mut *rt).goes_on_behind_an_end() {
+                        break;
+                    }
+                }
+                runs = (*rt).current;
             }
             watched.ends();
         });

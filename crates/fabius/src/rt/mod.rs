@@ -485,27 +485,39 @@ fn make_thread(
 #[inline(always)]
 unsafe fn run(rt: *mut Rt, id: usize) {
     // SAFETY: by the contract.
-    unsafe { run_from(rt, id, &Outside::here()) }
+    unsafe {
+        resume_from(rt, id, &Outside::here());
+        takes_back(rt, id);
+    }
 }
 
-/// The same, from here.
+/// The same, from here; if it has finished, its stack must be taken back.
 ///
 /// # Safety
 /// As for `run`.
 #[inline(always)]
-unsafe fn run_from(rt: *mut Rt, id: usize, here: &Outside) {
+unsafe fn resume_from(rt: *mut Rt, id: usize, here: &Outside) {
     // SAFETY: no reference is held while the thread runs.
     unsafe {
         let fiber = (&mut *rt).threads[id].fiber.as_mut().expect("a thread that has not finished has a fiber");
         let fiber: *mut Fiber = &mut **fiber;
         (*fiber).resume(here);
-        let this = &mut *rt;
-        let thread = &mut this.threads[id];
-        if thread.finished
-            && let Some(fiber) = thread.fiber.take()
-        {
-            this.idle.add(fiber);
-        }
+    }
+}
+
+/// Takes back the stack of a thread that has run, if it has finished.
+///
+/// # Safety
+/// As for `run`.
+#[inline(always)]
+unsafe fn takes_back(rt: *mut Rt, id: usize) {
+    // SAFETY: by the contract.
+    let this = unsafe { &mut *rt };
+    let thread = &mut this.threads[id];
+    if thread.finished
+        && let Some(fiber) = thread.fiber.take()
+    {
+        this.idle.add(fiber);
     }
 }
 
