@@ -50,7 +50,7 @@
 //! # Speed in debug builds
 //! Loops that wait are followed instruction by instruction, to see whether a round changes anything, and without optimization this
 //! crate has a hundred times as many instructions there. Where tests spin, let it be optimized in debug builds, too, in the workspace's
-//! `Cargo.toml`: three threads with a lock of turns are then verified in 2 s, where 30 s did not suffice (0.3 s in a release build).
+//! `Cargo.toml`: three threads with a lock of turns are then verified in 0.5 s instead of 2.5 s (0.2 s in a release build).
 //!
 //! ```toml
 //! [profile.dev.package.fabius]

@@ -11,6 +11,8 @@
 //! 3. The stack pointer is an origin, too, and stays it whatever is done with it: another execution may run on another stack. Words
 //!    that point to the stack move as far.
 //! 4. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
+//! 5. Of a word that depends on an origin in some of its bytes (the others were overwritten), an instruction that takes other bytes
+//!    learns nothing of the origin: they are the same whatever it is. One that takes any of them fixes the origin as a whole.
 
 #[cfg(test)]
 mod processor;
