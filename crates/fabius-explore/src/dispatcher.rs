@@ -23,19 +23,6 @@ pub enum Move {
     Delay(Delayed),
 }
 
-impl Move {
-    /// What a path has of it: nothing else that may be done there has the same, and an execution that goes elsewhere is noticed.
-    pub fn decision(&self) -> u32 {
-        const BUFFER: u32 = 1 << 31;
-        const TASK: u32 = 1 << 30;
-        match self {
-            Move::Run(pick) => pick.task,
-            Move::Delay(Delayed::Buffer(buffer)) => BUFFER | *buffer,
-            Move::Delay(Delayed::Task(pick)) => TASK | pick.task,
-        }
-    }
-}
-
 /// Who ran last, as far as the cost of the next move depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Last {

@@ -502,7 +502,7 @@ impl<S: System + Sync> Search<'_, S> {
         (bound, last, moves): (u32, Last, &[Move]),
         run: &mut Execution<'_, '_, S>,
         out: &mut Findings,
-    ) -> Option<(Move, u32)> {
+    ) -> Option<(usize, Move, u32)> {
         let goes_on = |mv: &Move| matches!((mv, last), (Move::Run(pick), Last::Ran(last)) if pick.task == last);
         let number = moves.iter().position(goes_on).unwrap_or(0);
         let Move::Run(tried) = moves[number] else { unreachable!("threads are in a bag") };
@@ -523,7 +523,7 @@ impl<S: System + Sync> Search<'_, S> {
             persistent.at(&out.here, history, who, left, &mut items);
             out.sort(items, bound);
         }
-        self.is_new(class, cost).then_some((moves[number], cost))
+        self.is_new(class, cost).then_some((number, moves[number], cost))
     }
 
     /// Runs a prefix.
@@ -578,7 +578,7 @@ impl<S: System + Sync> Search<'_, S> {
                 Move::Run(Pick { buffer: task, task })
             } else {
                 self.context.moves(&run.node, &mut moves);
-                let Some(mv) = moves.iter().find(|mv| mv.decision() == decision) else { return Repeated::Differs };
+                let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
                 *mv
             };
             last = Some(mv);
@@ -669,8 +669,13 @@ impl<S: System + Sync> Search<'_, S> {
             if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
                 reached.free(run.signature(), run.cost);
             }
+            let is_bag = run.node.dispatcher.is_bag();
+            let decision = |number: usize, mv: &Move| match mv {
+                Move::Run(pick) if is_bag => pick.task,
+                _ => number as u32,
+            };
             let leaving = self.leaving();
-            let mut chosen: Option<(Move, u32)> = None;
+            let mut chosen: Option<(usize, Move, u32)> = None;
             if let Some(persistent) = leaving {
                 chosen = self.one_of(persistent, (bound, last, moves), run, out);
                 if let Some(history) = run.history() {
@@ -678,18 +683,18 @@ impl<S: System + Sync> Search<'_, S> {
                 }
             }
             let before = out.left();
-            for mv in moves.iter().filter(|_| leaving.is_none()) {
+            for (number, mv) in moves.iter().enumerate().filter(|_| leaving.is_none()) {
                 let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
                     if self.is_new(class, cost) {
-                        chosen = Some((*mv, cost));
+                        chosen = Some((number, *mv, cost));
                     }
                 } else if class.is_none_or(|c| self.reached.as_ref().is_none_or(|r| !r.is_beaten(c, cost))) {
-                    out.leave(mv.decision(), cost, class, bound);
+                    out.leave(decision(number, mv), cost, class, bound);
                 }
             }
-            let (mv, cost) = chosen?;
+            let (number, mv, cost) = chosen?;
             if out.left() > before {
                 run.mark();
             }
@@ -700,7 +705,7 @@ impl<S: System + Sync> Search<'_, S> {
                 Some((plan, more)) => run.go_ahead(mv, cost, more, plan).map(|_| ()),
             };
             out.transitions += u64::from(run.steps() - before);
-            out.went(mv.decision(), 1);
+            out.went(decision(number, &mv), 1);
             went_ahead(run, 0, bound, out);
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
