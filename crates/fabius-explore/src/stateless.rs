@@ -22,7 +22,7 @@ use crate::reached::{Class, Reached, Signatures};
 use crate::repeat::{End, repeat_ahead, room};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Reduction, Strategy};
-use crate::system::{Made, Plan, System, TaskId};
+use crate::system::{BufferId, Made, Plan, System, TaskId};
 use crate::taken::Taken;
 use fabius_trace::{Bound, LevelStats, SchedulerKind, Turn};
 use std::sync::atomic::Ordering;
@@ -670,6 +670,9 @@ impl<S: System + Sync> Search<'_, S> {
                 reached.free(run.signature(), run.cost);
             }
             let is_bag = run.node.dispatcher.is_bag();
+            if let (true, Last::Ran(last)) = (is_bag && run.cost < bound, last) {
+                goes_on_first(last, moves);
+            }
             let decision = |number: usize, mv: &Move| match mv {
                 Move::Run(pick) if is_bag => pick.task,
                 _ => number as u32,
@@ -761,6 +764,14 @@ impl<S: System + Sync> Search<'_, S> {
         out.complete = Some(signature);
         out.has_deadlines = self.may_begin_anew && self.context.system.has_deadlines(&run.node.state);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
+    }
+}
+
+/// Who ran last is tried before the others, which may cost something.
+fn goes_on_first(last: BufferId, moves: &mut [Move]) {
+    let goes_on = |mv: &Move| matches!(mv, Move::Run(pick) if pick.buffer == last);
+    if let Some(number) = moves.iter().position(goes_on) {
+        moves[..=number].rotate_right(1);
     }
 }
 

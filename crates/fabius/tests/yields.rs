@@ -270,7 +270,57 @@ fn waiting_for_nobody_is_a_livelock() {
             }
             other.join().unwrap();
         });
-        assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{report}");
+        let text = report.failure().unwrap_or_else(|| panic!("{report}"));
+        assert!(text.contains("livelock: for ever the same under a fair scheduler: thread 0 at "), "{text}");
+        let steps = report.trace().expect("a failure has a trace").steps.len();
+        assert!(steps < 30, "{steps} steps of {text}");
+    }
+}
+
+#[test]
+fn all_who_wait_for_each_other_are_named() {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().delays(0), Config::new().random(50)] {
+        let report = explore(config, || {
+            let (mine, theirs) = pair();
+            let other = thread::spawn(move || {
+                while theirs.0.load(SeqCst) == 0 {
+                    thread::yield_now();
+                }
+                theirs.1.store(1, SeqCst);
+            });
+            while mine.1.load(SeqCst) == 0 {
+                hint::spin_loop();
+            }
+            mine.0.store(1, SeqCst);
+            other.join().unwrap();
+        });
+        let text = report.failure().unwrap_or_else(|| panic!("{report}"));
+        let first = text.lines().find(|line| line.contains("livelock")).expect("it is one");
+        assert!(
+            first.contains("for ever the same") && first.contains("thread 0 at") && first.contains("thread 1 at"),
+            "{text}"
+        );
+    }
+}
+
+/// One thread looks again and again, and has the lock while it gives way; the other one needs the lock for what the first waits for.
+#[test]
+fn who_gives_way_with_a_lock_lets_others_have_it_in_between() {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().preemptions(2), Config::new().delays(2)] {
+        let report = explore(config, || {
+            let is_over = Arc::new(Mutex::new(false));
+            let theirs = is_over.clone();
+            let other = thread::spawn(move || *theirs.lock().unwrap() = true);
+            loop {
+                let guard = is_over.lock().unwrap();
+                thread::yield_now();
+                if *guard {
+                    break;
+                }
+            }
+            other.join().unwrap();
+        });
+        assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
     }
 }
 

@@ -74,6 +74,9 @@ impl Execution {
         if thread.gave_way {
             rt.goes_on(id);
         }
+        if rt.circle.is_some() {
+            rt.goes_along_circle(id);
+        }
         if rt.steps + RECENT > rt.settings.max_steps {
             rt.seems_endless(id);
         }

@@ -25,6 +25,7 @@ mod history;
 mod instruction;
 mod lasting;
 mod limit;
+mod livelock;
 mod locals;
 #[cfg(target_os = "linux")]
 mod look;
@@ -174,7 +175,9 @@ pub(crate) struct Rt {
     pub now: Duration,
     /// Steps so far, and the last of them, once it looks as if there were no end.
     steps: u32,
-    recent: Vec<(usize, &'static Location<'static>)>,
+    recent: livelock::Places,
+    /// What all only repeat, if they do.
+    circle: Option<livelock::Circle>,
     /// Whether some operation may give up waiting.
     pub has_deadlines: bool,
     /// How many beginnings of threads are being run inside one another.

@@ -129,7 +129,7 @@ impl States {
     }
 
     /// The state of everything, at a time.
-    fn state(&self, now: std::time::Duration) -> u64 {
+    pub fn state(&self, now: std::time::Duration) -> u64 {
         mix(self.state_nearly(now), self.hidden)
     }
 

@@ -6,16 +6,14 @@ use super::history::Word;
 use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
-use super::{
-    Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, RECENT, Recorder, Refine, Rt, Settings, States, Thread,
-};
+use super::{Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, Recorder, Refine, Rt, Settings, States, Thread};
 use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
 use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Access, Born, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::panic::Location;
 use std::rc::Rc;
@@ -40,6 +38,7 @@ impl Rt {
         self.now = Duration::ZERO;
         self.steps = 0;
         self.recent.clear();
+        self.circle = None;
         self.has_deadlines = false;
         self.beginnings = 0;
         self.abandoned = false;
@@ -228,7 +227,10 @@ impl Rt {
 
     /// The thread makes a step after it gave way.
     pub(super) fn goes_on(&mut self, id: usize) {
-        self.has_been_here |= self.repeats(id);
+        if self.repeats(id) {
+            self.has_been_here = true;
+            self.begins_or_ends_circle();
+        }
         self.states.goes_on(id, self.now);
         let thread = &mut self.threads[id];
         (thread.gave_way, thread.idle, thread.went_on) = (false, 0, self.steps);
@@ -450,34 +452,6 @@ impl Rt {
         self.failure.get_or_insert(Failure { kind, message, at, thread });
     }
 
-    /// The execution has almost as many steps as it may have.
-    #[cold]
-    pub(super) fn seems_endless(&mut self, id: usize) {
-        if let Some(at) = self.threads[id].op().map(|op| op.at) {
-            self.recent.push((id, at));
-        }
-        if self.steps < self.settings.max_steps {
-            return;
-        }
-        let mut loops: Vec<(usize, &'static Location<'static>)> = self.recent.clone();
-        loops.sort_by_key(|(thread, at)| (*thread, at.file(), at.line(), at.column()));
-        loops.dedup();
-        let places: Vec<String> =
-            loops.iter().map(|(thread, at)| format!("thread {thread} at {}:{}", at.file(), at.line())).collect();
-        let most = self.settings.max_steps;
-        let places = places.join(", ");
-        let message = if self.settings.refine.contains(Refine::YIELDS) {
-            format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {places}")
-        } else {
-            format!(
-                "no end after {most} steps; in the last {RECENT}: {places}. If a loop waits for another thread, call \
-                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
-                 is only long, raise `Config::max_steps`"
-            )
-        };
-        self.fail(fabius_trace::BugKind::Livelock, message, loops.first().map(|(_, at)| *at));
-    }
-
     /// The execution is over: what is still owned is a leak.
     pub fn find_leaks(&mut self) {
         let mut left: Vec<_> = self.owned.values().copied().collect();
@@ -555,7 +529,8 @@ impl Default for Rt {
             objects: 0,
             now: Duration::ZERO,
             steps: 0,
-            recent: Vec::new(),
+            recent: BTreeSet::new(),
+            circle: None,
             has_deadlines: false,
             beginnings: 0,
             abandoned: false,

@@ -1,0 +1,95 @@
+//! Executions without an end: a livelock that is proven, and one that is given up after so many steps.
+//!
+//! Paper: Fair Stateless Model Checking (PLDI 2008), section 2: an infinite execution that is fair is a bug.
+//!
+//! Where all threads that can go on only repeat themselves (`repetition.rs`, 6), they go on in turn, and operations find the newest
+//! stores. When everything is as it was when that began, and whoever could go on in between has made a step, all that can be done is
+//! done again and again: a fair execution that does not end.
+//!
+//! Deviations:
+//! 1. There the execution ends, after as many steps as are needed to show it.
+//! 2. Loops that read the clock of the machine are only taken to repeat themselves. They, and loops that cannot be seen through, go
+//!    on until an execution may have no more steps.
+
+use super::{RECENT, Refine, Rt};
+use fabius_trace::BugKind;
+use std::collections::BTreeSet;
+use std::panic::Location;
+
+/// Steps in which all only repeat themselves, so far.
+#[derive(Debug, Default)]
+pub(super) struct Circle {
+    /// The state that it begins with.
+    state: u64,
+    /// Who could go on in it, and who has made a step.
+    could: BTreeSet<usize>,
+    went: BTreeSet<usize>,
+    places: Places,
+}
+
+/// Who did something where.
+pub(super) type Places = BTreeSet<(usize, &'static str, u32, u32)>;
+
+impl Rt {
+    /// A thread goes on though it only repeats itself, as all do who can go on. If they have come round, they go round for ever.
+    pub(super) fn begins_or_ends_circle(&mut self) {
+        let state = self.states.state(self.now);
+        match self.circle.take().filter(|circle| circle.state == state) {
+            _ if self.states.reads_clock => {}
+            Some(circle) if circle.could.is_subset(&circle.went) => {
+                let places = named(&circle.places);
+                let message = format!("livelock: for ever the same under a fair scheduler: {places}");
+                self.fails_without_end(message, &circle.places);
+            }
+            Some(circle) => self.circle = Some(circle),
+            None => self.circle = Some(Circle { state, ..Circle::default() }),
+        }
+    }
+
+    /// A thread makes a step of a circle.
+    #[cold]
+    pub(super) fn goes_along_circle(&mut self, id: usize) {
+        let Some(mut circle) = self.circle.take() else { return };
+        circle.could.extend((0..self.threads.len()).filter(|other| self.can_go_on(*other)));
+        circle.went.insert(id);
+        circle.places.extend(self.place_of(id));
+        self.circle = Some(circle);
+    }
+
+    /// The execution has almost as many steps as it may have.
+    #[cold]
+    pub(super) fn seems_endless(&mut self, id: usize) {
+        self.recent.extend(self.place_of(id));
+        if self.steps < self.settings.max_steps {
+            return;
+        }
+        let places = std::mem::take(&mut self.recent);
+        let (most, said) = (self.settings.max_steps, named(&places));
+        let message = if self.settings.refine.contains(Refine::YIELDS) {
+            format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {said}")
+        } else {
+            format!(
+                "no end after {most} steps; in the last {RECENT}: {said}. If a loop waits for another thread, call \
+                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
+                 is only long, raise `Config::max_steps`"
+            )
+        };
+        self.fails_without_end(message, &places);
+    }
+
+    fn fails_without_end(&mut self, message: String, places: &Places) {
+        let place = places.iter().find(|(thread, ..)| *thread == self.current);
+        let place = place.map(|(_, file, line, column)| (file.to_string(), *line, *column));
+        self.fail_at(BugKind::Livelock, message, place);
+    }
+
+    fn place_of(&self, id: usize) -> Option<(usize, &'static str, u32, u32)> {
+        let at: &'static Location<'static> = self.threads[id].op()?.at;
+        Some((id, at.file(), at.line(), at.column()))
+    }
+}
+
+fn named(places: &Places) -> String {
+    let place = |(thread, file, line, _): &(usize, &str, u32, u32)| format!("thread {thread} at {file}:{line}");
+    places.iter().map(place).collect::<Vec<String>>().join(", ")
+}
