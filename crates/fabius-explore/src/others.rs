@@ -2,11 +2,20 @@
 
 use crate::node::Chosen;
 
-/// A decision, and how often it is made in a row; or the outcome of a choice, and [`CHOICE`].
+/// A task, and how often it runs in a row; or what else the second number says that the first one is.
 pub(crate) type Entry = (u32, u32);
 
-/// Marks the outcome of a choice in a path: no decision is made so often.
+/// The first number is the outcome of a choice.
 pub(crate) const CHOICE: u32 = 0;
+
+/// It is a thread or a buffer, which is delayed.
+pub(crate) const DELAYED_BUFFER: u32 = u32::MAX;
+
+/// It is a task, which is delayed.
+pub(crate) const DELAYED_TASK: u32 = u32::MAX - 1;
+
+/// So often in a row a task may run in one entry.
+pub(crate) const MOST_TIMES: u32 = u32::MAX - 2;
 
 /// The other outcomes of the choices in a step, the last choice first. Each becomes an item when it is its turn: there may be
 /// billions, and a step of many choices would otherwise be copied for each of them.

@@ -106,7 +106,7 @@ pub(crate) struct Left {
 
 impl Left {
     fn item(self, path: &[Entry]) -> Item {
-        Item::new(and_then(path, self.task), self.cost, self.comes_to)
+        Item::new(and_then(path, (self.task, 1)), self.cost, self.comes_to)
     }
 }
 

@@ -3,14 +3,15 @@
 use crate::dispatcher::Move;
 use crate::execution::Spare;
 use crate::node::{Script, Stop};
-use crate::others::{CHOICE, Entry, Others};
+use crate::others::{CHOICE, DELAYED_BUFFER, DELAYED_TASK, Entry, MOST_TIMES, Others};
 use crate::reached::Class;
+use crate::scheduler::Delayed;
 use crate::search::{Cut, Found};
 
-/// A prefix to be continued: at every dispatch point the task that runs (if threads are in a bag) or the position of the
-/// move among [`Context::moves`], and behind it the outcomes of choices in the step, which are marked ([`CHOICE`]). Choices
-/// before the first dispatch point stand first. Each entry comes with how often it is repeated: most steps go on with one thread,
-/// and the prefixes of a long execution would fill the memory otherwise.
+/// A prefix to be continued: at every dispatch point who runs or is delayed, and behind it the outcomes of choices in the step, which
+/// are marked ([`CHOICE`]). Choices before the first dispatch point stand first. Moves are named, not numbered: where others wait than
+/// the last time, the same number would be another move, and nobody would notice. Each task comes with how often it runs: most
+/// steps go on with one thread, and the prefixes of a long execution would fill the memory otherwise.
 pub(crate) struct Item {
     pub path: Box<[Entry]>,
     pub cost: u32,
@@ -43,14 +44,37 @@ pub(crate) fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
     &rest[..rest.iter().take_while(|(_, times)| *times == CHOICE).count()]
 }
 
-/// A path with one step more.
-pub(crate) fn and_then(path: &[Entry], decision: u32) -> Box<[Entry]> {
-    match path.split_last() {
-        Some((last, before)) if last.0 == decision && last.1 != CHOICE => {
-            before.iter().copied().chain([(decision, last.1 + 1)]).collect()
-        }
-        _ => path.iter().copied().chain([(decision, 1)]).collect(),
+/// What a move is called in a path. No two moves from one point are called the same: names of tasks are not told from those of buffers,
+/// but what is done with them is, and a task is in one buffer.
+#[inline]
+pub(crate) fn named(mv: &Move) -> Entry {
+    match *mv {
+        Move::Run(pick) => (pick.task, 1),
+        Move::Delay(Delayed::Buffer(buffer)) => (buffer, DELAYED_BUFFER),
+        Move::Delay(Delayed::Task(pick)) => (pick.task, DELAYED_TASK),
     }
+}
+
+/// What each of the moves is called that an entry stands for, and how many these are.
+pub(crate) fn each(entry: Entry) -> (Entry, u32) {
+    if entry.1 > MOST_TIMES { (entry, 1) } else { ((entry.0, 1), entry.1) }
+}
+
+/// Moves as one entry, if the same task runs in all of them.
+#[inline]
+fn together(last: Entry, next: Entry) -> Option<Entry> {
+    let times = last.1.saturating_add(next.1);
+    (last.0 == next.0 && last.1 != CHOICE && times <= MOST_TIMES).then_some((next.0, times))
+}
+
+/// A path with one move more.
+pub(crate) fn and_then(path: &[Entry], mv: Entry) -> Box<[Entry]> {
+    if let Some((last, before)) = path.split_last()
+        && let Some(both) = together(*last, mv)
+    {
+        return before.iter().copied().chain([both]).collect();
+    }
+    path.iter().copied().chain([mv]).collect()
 }
 
 /// What executions add, and memory for the next one.
@@ -83,26 +107,29 @@ impl Findings {
         }
     }
 
-    /// Appends a move to the path, so many times.
+    /// Appends a move to the path, or several of one task.
     #[inline]
-    pub fn went(&mut self, decision: u32, times: u32) {
-        match self.here.last_mut() {
-            Some(last) if last.0 == decision && last.1 != CHOICE => last.1 += times,
-            _ => self.here.push((decision, times)),
+    pub fn went(&mut self, moves: Entry) {
+        if let Some(last) = self.here.last_mut()
+            && let Some(both) = together(*last, moves)
+        {
+            *last = both;
+            return;
         }
+        self.here.push(moves);
     }
 
     /// Appends moves that are no choices, each so often.
     pub fn went_all(&mut self, path: &[Entry]) {
-        if let Some(((decision, times), rest)) = path.split_first() {
-            self.went(*decision, *times);
+        if let Some((first, rest)) = path.split_first() {
+            self.went(*first);
             self.here.extend_from_slice(rest);
         }
     }
 
     /// A move that is not made now.
-    pub fn leave(&mut self, number: u32, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = and_then(&self.here, number);
+    pub fn leave(&mut self, mv: Entry, cost: u32, comes_to: Option<Class>, bound: u32) {
+        let path = and_then(&self.here, mv);
         self.keep(Item::new(path, cost, comes_to), bound);
     }
 
@@ -142,5 +169,46 @@ impl Findings {
     /// Appends the outcomes of the last step to the path.
     pub fn taken(&mut self, script: &Script) {
         self.here.extend(script.telling().iter().map(|t| (t.chosen, CHOICE)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scheduler::Pick;
+    use crate::system::{ANONYMOUS, DECLARED_BUFFER, FIFO_BUFFER};
+    use std::collections::HashMap;
+
+    #[test]
+    fn no_two_moves_are_called_the_same_whatever_bits_their_ids_have() {
+        let ids = [0, 1, 2].map(|id| [id, ANONYMOUS | id, DECLARED_BUFFER | id, DECLARED_BUFFER | FIFO_BUFFER | id]);
+        let mut known = HashMap::new();
+        for id in ids.into_iter().flatten() {
+            let pick = Pick { buffer: DECLARED_BUFFER, task: id };
+            for mv in [Move::Run(pick), Move::Delay(Delayed::Task(pick)), Move::Delay(Delayed::Buffer(id))] {
+                let name = named(&mv);
+                assert_eq!(known.insert(name, mv), None, "{name:?}");
+                assert!(name.1 != CHOICE && each(name) == (name, 1));
+            }
+        }
+        assert_eq!(known.len(), 36);
+    }
+
+    #[test]
+    fn only_runs_of_one_task_are_one_entry() {
+        let run = |task| (task, 1);
+        let mut path = vec![(7, CHOICE)];
+        for next in [run(7), run(7), (7, DELAYED_TASK), (7, DELAYED_TASK), run(7), (7, DELAYED_BUFFER), run(7), run(8)]
+        {
+            path = and_then(&path, next).into();
+        }
+        let (task, buffer) = ((7, DELAYED_TASK), (7, DELAYED_BUFFER));
+        assert_eq!(path, [(7, CHOICE), (7, 2), task, task, run(7), buffer, run(7), run(8)]);
+        let mut found = Findings::default();
+        path.iter().skip(1).for_each(|entry| found.went(*entry));
+        assert_eq!(found.here, path[1..]);
+        // Steps that are too many for one entry are no delays.
+        let most = (7, MOST_TIMES);
+        assert_eq!((each(most), &*and_then(&[most], run(7))), ((run(7), MOST_TIMES), &[most, run(7)][..]));
     }
 }

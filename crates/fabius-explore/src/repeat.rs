@@ -66,7 +66,7 @@ pub(crate) fn repeat_ahead<S: System>(
     while made > 0 {
         let (task, of) = item.path[at];
         let times = made.min(of - time);
-        out.went(task, times);
+        out.went((task, times));
         (made, time) = (made - times, time + times);
         if time == of {
             (at, time) = (at + 1, 0);

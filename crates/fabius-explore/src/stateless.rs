@@ -17,7 +17,7 @@ use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
 use crate::persistent::{Left, Persistent};
-use crate::prefixes::{Findings, Item, Priced, choices_at};
+use crate::prefixes::{Findings, Item, Priced, choices_at, each, named};
 use crate::reached::{Class, Reached, Signatures};
 use crate::repeat::{End, repeat_ahead, room};
 use crate::scheduler::Pick;
@@ -502,7 +502,7 @@ impl<S: System + Sync> Search<'_, S> {
         (bound, last, moves): (u32, Last, &[Move]),
         run: &mut Execution<'_, '_, S>,
         out: &mut Findings,
-    ) -> Option<(usize, Move, u32)> {
+    ) -> Option<(Move, u32)> {
         let goes_on = |mv: &Move| matches!((mv, last), (Move::Run(pick), Last::Ran(last)) if pick.task == last);
         let number = moves.iter().position(goes_on).unwrap_or(0);
         let Move::Run(tried) = moves[number] else { unreachable!("threads are in a bag") };
@@ -523,7 +523,7 @@ impl<S: System + Sync> Search<'_, S> {
             persistent.at(&out.here, history, who, left, &mut items);
             out.sort(items, bound);
         }
-        self.is_new(class, cost).then_some((number, moves[number], cost))
+        self.is_new(class, cost).then_some((moves[number], cost))
     }
 
     /// Runs a prefix.
@@ -568,17 +568,17 @@ impl<S: System + Sync> Search<'_, S> {
                     break;
                 }
             }
-            let (decision, times) = item.path[at];
+            let (decision, times) = each(item.path[at]);
             let choices = choices_at(&item.path, at + 1);
             let mv = if run.node.dispatcher.is_bag() {
-                let task = decision;
+                let task = decision.0;
                 if !run.is_possible(task) {
                     return Repeated::Differs;
                 }
                 Move::Run(Pick { buffer: task, task })
             } else {
                 self.context.moves(&run.node, &mut moves);
-                let Some(mv) = moves.get(decision as usize) else { return Repeated::Differs };
+                let Some(mv) = moves.iter().find(|mv| named(mv) == decision) else { return Repeated::Differs };
                 *mv
             };
             last = Some(mv);
@@ -591,7 +591,7 @@ impl<S: System + Sync> Search<'_, S> {
                 history.is_new = ends;
             }
             let result = run.go_at(mv, item.cost);
-            out.went(decision, 1);
+            out.went(decision);
             if is_last {
                 (at, time) = (at + 1 + choices.len(), 0);
             }
@@ -669,16 +669,11 @@ impl<S: System + Sync> Search<'_, S> {
             if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
                 reached.free(run.signature(), run.cost);
             }
-            let is_bag = run.node.dispatcher.is_bag();
-            if let (true, Last::Ran(last)) = (is_bag && run.cost < bound, last) {
+            if let (true, Last::Ran(last)) = (run.node.dispatcher.is_bag() && run.cost < bound, last) {
                 goes_on_first(last, moves);
             }
-            let decision = |number: usize, mv: &Move| match mv {
-                Move::Run(pick) if is_bag => pick.task,
-                _ => number as u32,
-            };
             let leaving = self.leaving();
-            let mut chosen: Option<(usize, Move, u32)> = None;
+            let mut chosen: Option<(Move, u32)> = None;
             if let Some(persistent) = leaving {
                 chosen = self.one_of(persistent, (bound, last, moves), run, out);
                 if let Some(history) = run.history() {
@@ -686,18 +681,18 @@ impl<S: System + Sync> Search<'_, S> {
                 }
             }
             let before = out.left();
-            for (number, mv) in moves.iter().enumerate().filter(|_| leaving.is_none()) {
+            for mv in moves.iter().filter(|_| leaving.is_none()) {
                 let cost = run.cost + self.context.price(&run.node, last, mv);
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
                     if self.is_new(class, cost) {
-                        chosen = Some((number, *mv, cost));
+                        chosen = Some((*mv, cost));
                     }
                 } else if class.is_none_or(|c| self.reached.as_ref().is_none_or(|r| !r.is_beaten(c, cost))) {
-                    out.leave(decision(number, mv), cost, class, bound);
+                    out.leave(named(mv), cost, class, bound);
                 }
             }
-            let (number, mv, cost) = chosen?;
+            let (mv, cost) = chosen?;
             if out.left() > before {
                 run.mark();
             }
@@ -708,7 +703,7 @@ impl<S: System + Sync> Search<'_, S> {
                 Some((plan, more)) => run.go_ahead(mv, cost, more, plan).map(|_| ()),
             };
             out.transitions += u64::from(run.steps() - before);
-            out.went(decision(number, &mv), 1);
+            out.went(named(&mv));
             went_ahead(run, 0, bound, out);
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
@@ -731,9 +726,10 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// Whether it is worth it to remember points from which others go on.
+    /// Whether it is worth it to remember points from which others go on: where several steps may be repeated at once.
     fn marks(&self) -> bool {
-        self.reached.is_none() && self.persistent.is_none()
+        let is_bag = self.context.options.scheduler == SchedulerKind::Bag && !self.context.system.has_buffers();
+        is_bag && self.reached.is_none() && self.persistent.is_none()
     }
 
     /// Whether the first task that can go on does, because all are free and every execution is looked at.
@@ -780,11 +776,11 @@ fn went_ahead<S: System>(run: &Execution<'_, '_, S>, mut known: u32, bound: u32,
     for made in run.went_ahead() {
         match *made {
             Made::Step { .. } if known > 0 => known -= 1,
-            Made::Step { task, .. } => out.went(task, 1),
+            Made::Step { task, .. } => out.went((task, 1)),
             // It costs nothing.
             Made::Others(others) => {
                 let others = (0..u64::BITS).filter(|task| others >> task & 1 == 1);
-                others.for_each(|task| out.leave(task, run.cost, None, bound));
+                others.for_each(|task| out.leave((task, 1), run.cost, None, bound));
             }
             Made::Untold(steps) => known -= steps,
             Made::Born(_) | Made::Finished(_) => {}

@@ -7,6 +7,7 @@ mod caps;
 mod collections;
 mod convergence;
 mod corpus;
+mod delays;
 mod direct;
 mod endless;
 mod engines_agree;

@@ -124,6 +124,22 @@ fn a_loop_that_fills_new_memory_is_not_said_to_fail_within_delays() {
     assert_eq!(Config::new().preemptions(5).explore(test).verdict, Verdict::Verified);
 }
 
+/// In the second execution the first thread waits for the other one, which goes on in its place.
+#[test]
+fn a_schedule_that_went_to_another_thread_within_delays_is_not_taken_for_explored() {
+    static RUNS: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    let report = Config::new().delays(1).explore(|| {
+        let run = RUNS.fetch_add(1, SeqCst);
+        let (sender, receiver) = fabius::sync::mpsc::channel();
+        let waiting = thread::spawn(move || if run == 1 { receiver.recv() } else { receiver.try_recv().or(Ok(())) });
+        let other = thread::spawn(move || sender.send(()));
+        other.join().unwrap().ok();
+        waiting.join().unwrap().unwrap();
+    });
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }) && report.failure().is_none(), "{report}");
+    says(&report.to_string(), &["a schedule that went elsewhere when it was run again"]);
+}
+
 #[test]
 fn an_ordering_that_makes_no_sense_is_shown_where_the_test_gives_it() {
     let relaxed = Config::new().explore(|| fence(Relaxed));
