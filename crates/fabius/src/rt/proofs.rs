@@ -17,6 +17,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
 const INSTRUCTIONS: u64 = 4_000_000;
 
+/// Of these, so many may be spent at first, and so many more for each round of which a trial has told: one takes milliseconds, and
+/// where hardly any is of use, as of a loop that counts, all of them would take a minute.
+const AT_FIRST: u64 = 400_000;
+const FOR_EACH_USE: u64 = 100;
+
 /// Proofs of rounds that begin at the same place.
 const OF_A_PLACE: usize = 64;
 
@@ -296,6 +301,9 @@ impl Read {
 #[derive(Debug, Default)]
 struct Line {
     instructions: u64,
+    /// How often a proof told of a round.
+    uses: u64,
+    is_given_up: bool,
     tells_time: bool,
     /// By places; those that were used last come first.
     proofs: HashMap<u64, Vec<Arc<Proof>>>,
@@ -344,7 +352,7 @@ impl Loops {
             if line.tells_time {
                 return Round::TellsTime;
             }
-            if line.instructions >= INSTRUCTIONS {
+            if line.is_given_up {
                 return Round::Changes;
             }
             let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
@@ -357,6 +365,7 @@ impl Loops {
                 return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
             };
             proofs[..=number].rotate_right(1);
+            line.uses += 1;
             match &proofs[0] {
                 proof if proof.changes_nothing => Round::ChangesNothing(proof.clone(), inputs),
                 _ => Round::Changes,
@@ -377,9 +386,11 @@ impl Loops {
                 let proofs = line.proofs.entry(proof.start.place).or_default();
                 proofs.truncate(OF_A_PLACE - 1);
                 proofs.insert(0, proof.clone());
-                let before = line.instructions;
                 line.instructions += u64::from(instructions);
-                before < INSTRUCTIONS && line.instructions >= INSTRUCTIONS
+                let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
+                let was = line.is_given_up;
+                line.is_given_up |= line.instructions >= most;
+                !was && line.is_given_up
             })
         });
         let inputs = || proof.inputs.iter().filter(|i| !i.read.is_ours && is_looked_at(i.is, &i.read));
