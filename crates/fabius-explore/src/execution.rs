@@ -364,7 +364,8 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             let pick = Pick { buffer: last.task, task: last.task };
             (pick, last.number, last.access(), last.other_access(), last.does())
         };
-        let choices = self.script.taken();
+        // What is usual tells nothing: who makes the step again may not be asked.
+        let choices = self.script.telling();
         let chosen = choices.iter().map(|c| c.chosen);
         spare.steps += 1;
         spare.taken.step(number, chosen.clone(), std::mem::take(&mut spare.pending_delays));

@@ -8,7 +8,7 @@ use crate::passed::{Arrival, Passed};
 use crate::race::{Detector, Race, Runner};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Options};
-use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId};
+use crate::system::{ANONYMOUS, BufferId, Choose, End, Fault, Limit, Snapshot, StepLog, System, TaskId, Usual};
 use fabius_trace::{Bound, WIDE_PARTS, wide_of_parts};
 
 /// A dispatch point: no task is running.
@@ -443,6 +443,10 @@ pub(crate) struct Script {
     rounds: Rounds,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
+    /// Whether what else could be chosen where nothing is given is known.
+    is_known: bool,
+    /// Whether any operation might have deviated.
+    may_deviate: bool,
 }
 
 impl Script {
@@ -514,6 +518,18 @@ impl Script {
         self.random = None;
         self.taken.extend(choices.map(|chosen| Chosen { chosen, of: Of::Many(chosen + 1) }));
         self.at = 0;
+        self.is_known = false;
+    }
+
+    /// The same of a step that has been made before, whose other outcomes are left to others.
+    pub fn set_again(&mut self, choices: impl Iterator<Item = u32>) {
+        self.set(choices);
+        self.is_known = true;
+    }
+
+    /// Whether operations have been asked about that may deviate, since the search began.
+    pub fn may_deviate(&self) -> bool {
+        self.may_deviate
     }
 
     /// From here on the outcomes are random.
@@ -594,10 +610,10 @@ impl Script {
 /// Of so many operations that may deviate, about one does in a random execution.
 const SELDOM: u32 = 8;
 
-/// A way to deviate, picked at random; mostly none.
+/// A way to deviate, picked at random, if there is one.
 fn deviation(rng: &mut fastrand::Rng, possible: u64) -> u32 {
     let others = above(possible, 0);
-    if others == 0 || rng.u32(..SELDOM) > 0 {
+    if others == 0 {
         return 0;
     }
     let ways: Vec<u32> = (1..u64::BITS).filter(|way| others >> way & 1 == 1).collect();
@@ -615,6 +631,24 @@ impl Choose for Script {
         self.taken[self.at] = Chosen { chosen, of: Of::Many(alternatives) };
         self.at += 1;
         chosen
+    }
+
+    #[inline]
+    fn is_usual(&mut self) -> Usual {
+        self.may_deviate = true;
+        if self.at < self.taken.len() {
+            return Usual::MayBeNot;
+        }
+        let is_drawn = self.random.as_mut().map(|rng| rng.u32(..SELDOM) > 0);
+        match is_drawn {
+            Some(true) => {
+                self.taken.push(Chosen { chosen: 0, of: Of::Deviations(1) });
+                self.at += 1;
+                Usual::Chosen
+            }
+            None if self.is_known => Usual::Known,
+            Some(false) | None => Usual::MayBeNot,
+        }
     }
 
     fn deviate(&mut self, possible: u64) -> u32 {

@@ -53,7 +53,7 @@ pub(crate) fn repeat_ahead<S: System>(
     let all = given.iter().map(|(_, times)| times).sum();
     let is_whole = given.len() == item.path.len() - at && end != End::Left;
     let more = if let (End::GoesOn(most), true) = (end, is_whole) { room(run.steps() + all, most) } else { 0 };
-    let made = repeat_given(&mut given, (all, more), item.cost, run);
+    let made = repeat_given(&mut given, (all, more), item.cost, run, end);
     out.given = given;
     let (made, result) = made?;
     let beyond = all..made.max(all);
@@ -97,6 +97,7 @@ fn repeat_given<S: System>(
     (all, more): (u32, u32),
     cost: u32,
     run: &mut Execution<'_, '_, S>,
+    end: End,
 ) -> Option<(u32, Result<(), Stop>)> {
     let first = given.iter_mut().find(|(_, times)| *times > 0).filter(|_| all > 1)?;
     let task = first.0;
@@ -104,7 +105,10 @@ fn repeat_given<S: System>(
     if !run.is_possible(task) {
         return None;
     }
-    run.script.set(std::iter::empty());
+    match end {
+        End::Left => run.script.set_again(std::iter::empty()),
+        End::Made | End::GoesOn(_) => run.script.set(std::iter::empty()),
+    }
     let before = run.steps();
     let plan = if more > 0 { Plan::GivenThenFirst(given) } else { Plan::Given(given) };
     let result = run.go_ahead(Move::Run(Pick { buffer: task, task }), cost, all - 1 + more, plan).map(|_| ());

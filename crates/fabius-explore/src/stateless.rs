@@ -539,10 +539,11 @@ impl<S: System + Sync> Search<'_, S> {
         let (mut at, mut time) = (start, 0);
         let mut last = None;
         while at < item.path.len() {
-            let end = match run.history() {
-                Some(_) => End::Left,
-                None if self.goes_on_freely() => End::GoesOn(self.context.options.max_steps),
-                None => End::Made,
+            let end = match self.goes_on_freely() {
+                // What else the last operation could have found is still to be told.
+                _ if run.script.may_deviate() || run.history().is_some() => End::Left,
+                true => End::GoesOn(self.context.options.max_steps),
+                false => End::Made,
             };
             if let Some(repeats) = repeat_ahead(item, (at, time), run, out, end) {
                 if run.was_untold() {
@@ -585,8 +586,13 @@ impl<S: System + Sync> Search<'_, S> {
             time += 1;
             let is_last = time == times;
             let choices = if is_last { choices } else { &[] };
-            run.script.set(choices.iter().map(|(c, _)| *c));
             let ends = is_last && at + 1 + choices.len() == item.path.len();
+            let given = choices.iter().map(|(c, _)| *c);
+            if ends {
+                run.script.set(given)
+            } else {
+                run.script.set_again(given)
+            }
             if let Some(history) = run.history() {
                 history.is_new = ends;
             }
@@ -609,7 +615,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
         }
         out.moves = moves;
-        if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.taken().is_empty() {
+        if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.telling().is_empty() {
             return Repeated::Differs;
         }
         let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
@@ -619,7 +625,7 @@ impl<S: System + Sync> Search<'_, S> {
     /// After a step with choices, whose class is known only now: whether what follows has to be explored. Notes that it is.
     fn has_come_to_something_new(&self, run: &Execution<'_, '_, S>, mv: &Move, cost: u32) -> bool {
         let Move::Run(pick) = mv else { return true };
-        if self.reached.is_none() || run.script.taken().is_empty() {
+        if self.reached.is_none() || run.script.telling().is_empty() {
             return true;
         }
         let class = self.class(run.signature(), run.last_step_of(pick.task));

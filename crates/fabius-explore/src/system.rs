@@ -204,10 +204,27 @@ impl StepLog {
     }
 }
 
+/// Whether an operation does what is usual.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usual {
+    /// It has to be found out which ways there are.
+    MayBeNot,
+    /// It does, and that was a choice.
+    Chosen,
+    /// It does, and nobody asks for it again: the step is one of a prefix whose other outcomes are known.
+    Known,
+}
+
 /// Decides nondeterminism inside a step.
 pub trait Choose {
     /// Picks one of `alternatives` (at least 1) and returns its index.
     fn choose(&mut self, alternatives: u32) -> u32;
+
+    /// Whether an operation that may depart from what it does by itself does not, decided before it is known which ways there are. If
+    /// it may, [`Choose::deviate`] is asked next.
+    fn is_usual(&mut self) -> Usual {
+        Usual::MayBeNot
+    }
 
     /// Picks how an operation departs from what it does by itself: 0, it does not, and every other way costs as much as a
     /// preemption. `possible` has a bit for each way, and always that of 0.

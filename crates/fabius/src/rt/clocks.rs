@@ -229,6 +229,11 @@ impl Clocks {
         history
     }
 
+    /// The values that an atomic has had, in modification order.
+    pub fn values<T>(&self, atomic: usize, value: impl Fn(&Word) -> T) -> Vec<T> {
+        self.objects[atomic].history.stores.iter().map(|store| value(&store.value)).collect()
+    }
+
     /// The position of the store than which so many are newer.
     pub fn position(&mut self, atomic: usize, newer: u32) -> usize {
         let stores = entry(&mut self.objects, atomic).history.stores.len();

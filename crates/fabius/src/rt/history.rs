@@ -156,6 +156,8 @@ pub(super) struct History {
     /// In modification order; where it is empty, nobody has stored anything.
     pub stores: Vec<Store>,
     pub dropped: Dropped,
+    /// How many were left when it was last looked for those that nobody can find.
+    pub left: usize,
 }
 
 impl History {
@@ -204,8 +206,9 @@ impl History {
         }
     }
 
+    /// Whether it is worth looking for stores that nobody can find: there are twice as many as were left the last time.
     pub fn is_long(&self) -> bool {
-        self.stores.len() >= MANY
+        self.stores.len() >= (2 * self.left).clamp(MANY, MOST + 1)
     }
 
     /// Drops what no thread with one of these clocks can find. Says whether a limit made it forget more than that.
@@ -223,6 +226,7 @@ impl History {
         for store in self.stores.drain(..dropped) {
             self.dropped.add(&store);
         }
+        self.left = self.stores.len();
         cut > free
     }
 }

@@ -7,6 +7,7 @@ use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
 use super::{LeavesOut, Object, Refine, Rt, trial};
+use fabius_explore::system::Usual;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
 /// What an operation does, as it is written.
@@ -131,12 +132,12 @@ impl Rt {
         let value = |word: &Word| unsafe { word.get::<T>() };
         let newest = usual.value;
         let history = self.clocks.history(atomic, |word| value(word) == newest, Word::of(newest));
-        let values: Vec<T> = history.stores.iter().map(|store| value(&store.value)).collect();
+        let last = history.stores.len() - 1;
         let floor = self.clocks.floor(thread, atomic);
-        let last = values.len() - 1;
-        if floor == last || self.abandoned {
+        if floor == last || self.abandoned || self.does_not_deviate() {
             return usual;
         }
+        let values: Vec<T> = self.clocks.values(atomic, value);
         // What is left out is asked about all the same: a schedule says the same to all searches.
         let oldest = match (self.settings.leaves_out, kind) {
             (LeavesOut::Nothing, _) => floor,
@@ -175,6 +176,20 @@ impl Rt {
 
     fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
         is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
+    }
+
+    /// Whether an operation that may deviate does not, so that it need not be found out which ways there are.
+    fn does_not_deviate(&mut self) -> bool {
+        let Some(choose) = self.choose.filter(|_| self.deviations < self.settings.deviations && !self.has_been_here)
+        else {
+            return false;
+        };
+        // SAFETY: as in `deviate`.
+        let usual = unsafe { (*choose).is_usual() };
+        if usual == Usual::Chosen {
+            self.ahead.steps = 0;
+        }
+        usual != Usual::MayBeNot
     }
 
     /// How an operation departs from what is usual, decided by the search.
