@@ -422,13 +422,23 @@ enum Rounds {
     Asked,
 }
 
+/// What is chosen where nothing is given.
+#[derive(Clone, Debug, Default)]
+enum Unsaid {
+    /// The first, or what is usual, and the other outcomes are to be tried.
+    #[default]
+    First,
+    /// The same, and what else there is is known.
+    Known,
+    Random(fastrand::Rng),
+}
+
 /// Goes through all outcomes of the nondeterministic choices in a step, one by one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Script {
     taken: Vec<Chosen>,
     at: usize,
-    /// Chooses at random where nothing is given.
-    random: Option<fastrand::Rng>,
+    unsaid: Unsaid,
     /// Points inside of the step, if there are any.
     passed: Option<Box<Passed>>,
     /// How many outcomes there have been.
@@ -443,10 +453,6 @@ pub(crate) struct Script {
     rounds: Rounds,
     /// Bytes that points may take, if there is a limit.
     room: Option<u64>,
-    /// Whether what else could be chosen where nothing is given is known.
-    is_known: bool,
-    /// Whether any operation might have deviated.
-    may_deviate: bool,
 }
 
 impl Script {
@@ -515,31 +521,28 @@ impl Script {
     pub fn set(&mut self, choices: impl Iterator<Item = u32>) {
         self.taken.clear();
         self.forget();
-        self.random = None;
+        self.unsaid = Unsaid::First;
         self.taken.extend(choices.map(|chosen| Chosen { chosen, of: Of::Many(chosen + 1) }));
         self.at = 0;
-        self.is_known = false;
     }
 
     /// The same of a step that has been made before, whose other outcomes are left to others.
     pub fn set_again(&mut self, choices: impl Iterator<Item = u32>) {
         self.set(choices);
-        self.is_known = true;
-    }
-
-    /// Whether operations have been asked about that may deviate, since the search began.
-    pub fn may_deviate(&self) -> bool {
-        self.may_deviate
+        self.unsaid = Unsaid::Known;
     }
 
     /// From here on the outcomes are random.
     pub fn roll(&mut self, random: fastrand::Rng) {
-        self.random = Some(random);
+        self.unsaid = Unsaid::Random(random);
     }
 
     /// What outcomes were drawn with, afterwards.
     pub fn take_random(&mut self) -> Option<fastrand::Rng> {
-        self.random.take()
+        match std::mem::take(&mut self.unsaid) {
+            Unsaid::Random(random) => Some(random),
+            Unsaid::First | Unsaid::Known => None,
+        }
     }
 
     /// Goes on to the next outcome, if there is one.
@@ -623,7 +626,10 @@ fn deviation(rng: &mut fastrand::Rng, possible: u64) -> u32 {
 impl Choose for Script {
     fn choose(&mut self, alternatives: u32) -> u32 {
         if self.at == self.taken.len() {
-            let chosen = self.random.as_mut().map_or(0, |rng| rng.u32(..alternatives));
+            let chosen = match &mut self.unsaid {
+                Unsaid::Random(rng) => rng.u32(..alternatives),
+                Unsaid::First | Unsaid::Known => 0,
+            };
             self.taken.push(Chosen { chosen, of: Of::Many(alternatives) });
         }
         // Given choices do not know of how many they were, and may be meant for others.
@@ -635,25 +641,29 @@ impl Choose for Script {
 
     #[inline]
     fn is_usual(&mut self) -> Usual {
-        self.may_deviate = true;
         if self.at < self.taken.len() {
             return Usual::MayBeNot;
         }
-        let is_drawn = self.random.as_mut().map(|rng| rng.u32(..SELDOM) > 0);
-        match is_drawn {
-            Some(true) => {
+        match &mut self.unsaid {
+            Unsaid::First => Usual::MayBeNot,
+            Unsaid::Known => Usual::Known,
+            Unsaid::Random(rng) => {
+                if rng.u32(..SELDOM) == 0 {
+                    return Usual::MayBeNot;
+                }
                 self.taken.push(Chosen { chosen: 0, of: Of::Deviations(1) });
                 self.at += 1;
                 Usual::Chosen
             }
-            None if self.is_known => Usual::Known,
-            Some(false) | None => Usual::MayBeNot,
         }
     }
 
     fn deviate(&mut self, possible: u64) -> u32 {
         if self.at == self.taken.len() {
-            let chosen = self.random.as_mut().map_or(0, |rng| deviation(rng, possible));
+            let chosen = match &mut self.unsaid {
+                Unsaid::Random(rng) => deviation(rng, possible),
+                Unsaid::First | Unsaid::Known => 0,
+            };
             self.taken.push(Chosen { chosen, of: Of::Deviations(possible) });
         }
         let given = self.taken[self.at].chosen;
@@ -692,7 +702,7 @@ impl Choose for Script {
     }
 
     fn comes_back(&mut self, describe: &mut dyn FnMut(&mut Vec<i64>)) -> bool {
-        if self.random.is_some() {
+        if matches!(self.unsaid, Unsaid::Random(_)) {
             return false;
         }
         // Those that are given have been here before.

@@ -2,7 +2,7 @@
 
 use crate::dispatcher::Move;
 use crate::execution::Spare;
-use crate::node::{Script, Stop};
+use crate::node::{Of, Script, Stop};
 use crate::others::{CHOICE, DELAYED_BUFFER, DELAYED_TASK, Entry, MOST_TIMES, Others};
 use crate::reached::Class;
 use crate::scheduler::Delayed;
@@ -88,6 +88,8 @@ pub(crate) struct Findings {
     pub bug: Option<Found>,
     pub limit: Option<Cut>,
     pub has_deadlines: bool,
+    /// Whether any operation could have deviated, since the search began.
+    pub may_deviate: bool,
     pub depth: u32,
     /// The path so far.
     pub here: Vec<Entry>,
@@ -150,6 +152,7 @@ impl Findings {
     /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
     pub fn others(&mut self, script: &Script, fixed: usize, priced: Priced) {
         let taken = script.taken();
+        self.may_deviate |= taken.iter().any(|choice| matches!(choice.of, Of::Deviations(_)));
         let others = Others::new(&self.here, taken, fixed);
         self.work.extend(
             others

@@ -541,7 +541,7 @@ impl<S: System + Sync> Search<'_, S> {
         while at < item.path.len() {
             let end = match self.goes_on_freely() {
                 // What else the last operation could have found is still to be told.
-                _ if run.script.may_deviate() || run.history().is_some() => End::Left,
+                _ if out.may_deviate || run.history().is_some() => End::Left,
                 true => End::GoesOn(self.context.options.max_steps),
                 false => End::Made,
             };
