@@ -168,13 +168,16 @@ where
 }
 
 /// As [`spawn`] for what is not `Send`: all threads of an execution run on one operating system thread.
+///
+/// # Panics
+/// If the name contains a null byte.
 #[track_caller]
 pub fn spawn_here<F, T>(f: F, name: Option<String>) -> JoinHandle<T>
 where
     F: FnOnce() -> T + 'static,
     T: 'static,
 {
-    start(f, Builder { name, stack: None }, None, Location::caller())
+    start(f, Builder { name, stack: None }.checked(), None, Location::caller())
 }
 
 impl Builder {
@@ -193,23 +196,38 @@ impl Builder {
         Builder { stack: Some(bytes), ..self }
     }
 
-    /// As in std; never fails.
-    ///
-    /// # Errors
-    /// None.
+    /// # Panics
+    /// If std would not take the name.
     #[track_caller]
-    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
-    where
-        F: FnOnce() -> T + Send + 'static,
-        T: Send + 'static,
-    {
-        Ok(start(f, self, None, Location::caller()))
+    fn checked(self) -> Builder {
+        let has_null = self.name.as_ref().is_some_and(|name| name.contains('\0'));
+        assert!(!has_null, "thread name may not contain interior null bytes: {:?}", self.name.unwrap_or_default());
+        self
     }
 
     /// As in std; never fails.
     ///
     /// # Errors
     /// None.
+    ///
+    /// # Panics
+    /// If the name contains a null byte, as in std.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        Ok(start(f, self.checked(), None, Location::caller()))
+    }
+
+    /// As in std; never fails.
+    ///
+    /// # Errors
+    /// None.
+    ///
+    /// # Panics
+    /// If the name contains a null byte, as in std.
     #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(
         self,
@@ -220,7 +238,7 @@ impl Builder {
         F: FnOnce() -> T + Send + 'scope,
         T: Send + 'scope,
     {
-        Ok(scope.start(f, self, Location::caller()))
+        Ok(scope.start(f, self.checked(), Location::caller()))
     }
 }
 

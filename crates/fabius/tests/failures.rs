@@ -256,3 +256,24 @@ fn control_characters_of_the_test_are_not_printed() {
     assert!(text.contains("clears") || text.contains("red"), "{text}");
     assert!(!text.chars().any(|c| c != '\n' && (c.is_control() || c == '\u{202e}')), "{text:?}");
 }
+
+/// How a line of this file is named.
+fn here(line: u32) -> String {
+    format!("failures.rs:{line}")
+}
+
+#[test]
+fn a_name_with_a_null_byte_is_refused_as_in_std() {
+    let name = || thread::Builder::new().name("a\0b".into());
+    let line = line!() + 1;
+    let report = Config::new().explore(|| drop(name().spawn(|| ())));
+    assert_eq!(report.trace().unwrap().kind, BugKind::Panic);
+    says(&text(&report), &["thread name may not contain interior null bytes: \"a\\0b\"", &here(line)]);
+
+    let line = line!() + 1;
+    let report = Config::new().explore(|| thread::scope(|scope| drop(name().spawn_scoped(scope, || ()))));
+    says(&text(&report), &["thread name may not contain interior null bytes", &here(line)]);
+
+    let report = Config::new().explore(|| drop(thread::Builder::new().name("ab".into()).spawn(|| ()).unwrap().join()));
+    assert_eq!(report.verdict, Verdict::Verified);
+}
