@@ -411,7 +411,9 @@ pub fn current() -> Thread {
 fn park_until(deadline: Option<Duration>, at: &'static Location<'static>) {
     let me = rt::must(|rt| rt.current);
     let token = token_of(me);
-    rt::point(Op::write("park", token, at).when(&(), has_token).until(deadline).ordered());
+    if rt::point(Op::write("park", token, at).when(&(), has_token).until(deadline).ordered()) {
+        rt::unchanged();
+    }
     rt::edges_of(token, Did::Change(Ordering::Acquire), at);
     rt::must(|rt| rt.threads[me].token = false);
 }

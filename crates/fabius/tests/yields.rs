@@ -545,3 +545,43 @@ fn a_loop_that_reads_the_clock_of_the_machine_and_waits_for_nobody_is_a_livelock
     let report = explore(Config::new().max_steps(500), || waits_for_an_hour(&AtomicBool::new(false)));
     assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{report}");
 }
+
+/// A thread sleeps, and another one waits for what it does, or until a time has come.
+#[test]
+fn time_passes_while_others_only_look() {
+    use fabius::time::Instant;
+    use std::time::Duration;
+    const LONG: Duration = Duration::from_millis(9);
+    let sleeps = |then: Box<dyn FnOnce() + Send>| {
+        thread::spawn(move || {
+            thread::sleep(LONG);
+            then();
+        })
+    };
+    is_verified("who looks at the clock alone", move || {
+        let other = sleeps(Box::new(|| ()));
+        let begin = Instant::now();
+        while begin.elapsed() < LONG {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    is_verified("a channel that is asked without waiting", move || {
+        let (sender, receiver) = fabius::sync::mpsc::channel();
+        let other = sleeps(Box::new(move || sender.send(1).unwrap()));
+        while receiver.recv_timeout(Duration::ZERO).is_err() {
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+    is_verified("a park that ends at once", move || {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let theirs = is_over.clone();
+        let other = sleeps(Box::new(move || theirs.store(true, SeqCst)));
+        while !is_over.load(SeqCst) {
+            thread::park_timeout(Duration::ZERO);
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    });
+}

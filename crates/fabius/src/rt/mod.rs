@@ -211,6 +211,8 @@ pub(crate) struct Rt {
     /// finds the newest.
     oldest: Vec<(usize, Word)>,
     usual_round: Option<Round>,
+    /// A number for where the thread gave way that is tried out.
+    tried_from: Option<u64>,
     /// Whether an atomic has more stores than are kept.
     pub forgets_stores: bool,
     pub race: Option<Race>,

@@ -133,8 +133,7 @@ fn announce_and_ask(rt: *mut Rt, op: &Op) -> Exit {
     // SAFETY: as in `with`.
     let this = unsafe { &mut *rt };
     if this.alone {
-        this.tries(op);
-        return ptr::null();
+        return if this.tries(op) { GAVE_UP } else { ptr::null() };
     }
     if must_not_switch(this) {
         // SAFETY: as in `with`; the reference is not used any more.

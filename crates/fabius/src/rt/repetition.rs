@@ -472,12 +472,13 @@ pub(crate) fn give_way(name: &'static str, at: &'static Location<'static>, here:
     // SAFETY: as in `with`; no reference is used over `point`, nor over a trial.
     unsafe {
         (*rt).sees(Refine::YIELDS);
-        if (&mut *rt).gives_way_again(&op) {
+        if (&mut *rt).gives_way_again(&op, here) {
             return;
         }
         super::point(op);
         let mut next = (&mut *rt).gives_way(at, here);
         while let Some(start) = next {
+            (*rt).tried_from = here.number((&*rt).top());
             // The trial goes on with what the caller does next, and comes back here.
             let outcome = trial::begins((&*rt).stack(), (&*rt).top(), |trial| (&mut *rt).tries_out(trial));
             let Some(outcome) = outcome else { return };
@@ -512,7 +513,7 @@ impl Here {
     }
 
     /// A number for what the code goes on with: the registers, and its stack below `top`.
-    fn number(self, top: usize) -> Option<u64> {
+    pub fn number(self, top: usize) -> Option<u64> {
         let mut number = self.registers?.into_iter().fold(0, mix);
         let mut at = (self.frame + 8) & !7;
         while at + 8 <= top {

@@ -237,13 +237,13 @@ impl Rt {
     }
 
     /// Where the running thread gives way without having made a step since it last did: nobody can see that it does, and
-    /// it goes on. Says whether that is so. A trial ends where it is not.
-    pub(super) fn gives_way_again(&mut self, op: &Op) -> bool {
-        let me = self.current;
+    /// it goes on. Says whether that is so. A trial ends where it is not, or where the thread is back.
+    pub(super) fn gives_way_again(&mut self, op: &Op, here: Here) -> bool {
+        let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         if let Some(trial) = trial::current() {
             thread.idle += 1;
-            if trial.points > 0 {
+            if trial.points > 0 || trial::aside(|| here.number(top) == self.tried_from) {
                 trial::aside(|| self.states.operation(me, op));
                 trial::ends(End::Round);
             }
@@ -392,19 +392,25 @@ impl Rt {
         self.threads[self.current].top
     }
 
-    /// Makes the next operation of a trial.
+    /// Makes the next operation of a trial. Says whether it gives up waiting, because its time is up at once.
     #[cold]
-    pub(super) fn tries(&mut self, op: &Op) {
-        trial::aside(|| self.tries_aside(op));
+    pub(super) fn tries(&mut self, op: &Op) -> bool {
+        trial::aside(|| self.tries_aside(op))
     }
 
-    fn tries_aside(&mut self, op: &Op) {
+    fn tries_aside(&mut self, op: &Op) -> bool {
         let me = self.current;
+        let is_up = op.deadline.is_some_and(|deadline| deadline <= self.now);
         // SAFETY: the object outlives the operation.
-        let ready = op.ready.is_none_or(|(ready, object)| unsafe { ready(object, self, me) });
-        let Some(trial) = trial::current().filter(|_| ready && op.deadline.is_none()) else { trial::ends(End::Other) };
+        let ready = match op.ready {
+            Some((ready, object)) => unsafe { ready(object, self, me) },
+            None => op.deadline.is_none() || is_up,
+        };
+        let may_be = ready && op.deadline.is_none() || is_up;
+        let Some(trial) = trial::current().filter(|_| may_be) else { trial::ends(End::Other) };
         trial.points += 1;
         self.states.operation(me, op);
+        !ready
     }
 
     /// The running thread does what nobody does who only waits.
@@ -553,6 +559,7 @@ impl Default for Rt {
             has_been_here: false,
             oldest: Vec::new(),
             usual_round: None,
+            tried_from: None,
             forgets_stores: false,
             race: None,
             lasting: Vec::new(),

@@ -217,6 +217,7 @@ impl<T> Receiver<T> {
     pub fn recv_timeout(&self, limit: Duration, at: &'static Location<'static>) -> Result<T, RecvTimeoutError> {
         let deadline = rt::with(|rt| rt.now.saturating_add(limit));
         if self.take(deadline, at) && self.channel.with(|state| state.channel.senders > 0) {
+            rt::unchanged();
             rt::note(|| "time was up".into());
             return Err(RecvTimeoutError::Timeout);
         }
