@@ -32,7 +32,9 @@
 //!
 //! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A
 //! limit of time that is up earlier than that is not explored, but for limits of zero. A loop that spins until a time has come
-//! waits for nothing that passes: it ends as a livelock, unless another thread sleeps; write `sleep` in its place.
+//! waits for nothing that passes: it ends as a livelock, unless another thread sleeps; write `sleep` in its place. Of loops that clone
+//! and drop an `Arc`, ask for one by `Weak::upgrade`, or wait for a `Condvar` with a limit of no time, it is not seen that they only
+//! repeat themselves.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
@@ -41,7 +43,9 @@
 //! unless the test asks `is_finished`; [`Condvar::wait`](sync::Condvar::wait) is a step that begins to wait and releases the
 //! lock, and one that takes it again; with a limit of time there is one in between, with which the thread waits no longer.
 //! To give way once more without another operation in between is no step. What destructors do while a panic unwinds a thread
-//! are steps, too.
+//! are steps, too. `send` into a channel without capacity is one that offers the message, when no other offer is left, and one
+//! that waits until it was received. The end of `call_once` and `get_or_init` is a step of its own, `OnceLock::set` of an empty
+//! cell is two, and a barrier one for who arrives last and two for the others.
 //!
 //! A *preemption* is a switch away from a thread that could go on and has not just yielded. These are the costs of the same
 //! program as a model, for `fabius check`. A stale read or a late store costs as much, and the simplest failing execution has
@@ -67,6 +71,11 @@
 //! The closure must be deterministic but for the schedule and [`any`]: no randomness, no clock, no state that survives from
 //! one execution to the next. No thread of [`std::thread::scope`] should borrow from inside of it: an execution that has failed
 //! waits for nobody. Its stacks are kept as long as any memory refers to them, but no more than a thousand in a process.
+//!
+//! What is wrong is to be asserted inside of the closure. It is run more often than the report counts: also when the check begins
+//! anew because it has learnt what the test does, and to show a failure; what it collects outside may be of executions that the
+//! bound leaves out. When it has returned, threads that nobody has joined go on to their ends: one that waits for ever is a
+//! deadlock, and one that gives way for ever a livelock, though a process would end there.
 
 pub mod alloc;
 mod answer;
