@@ -1,7 +1,7 @@
 //! Thread-local and lazy static values, one for each thread or execution of a test.
 
 use crate::rt::{self, Locals};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::rc::Rc;
 
@@ -38,12 +38,33 @@ fn find<T: 'static>(locals: &Locals, key: usize) -> Option<Rc<T>> {
     })
 }
 
+fn find_or_outside<T: 'static>(key: usize, init: impl FnOnce() -> T) -> Result<Rc<T>, AccessError> {
+    let found = OUTSIDE.try_with(|locals| find(&locals.borrow(), key)).map_err(|_| AccessError)?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let value = Rc::new(init());
+    let keep = |locals: &RefCell<Locals>| {
+        let mut locals = locals.borrow_mut();
+        locals.push((key, value));
+        find(&locals, key).ok_or(AccessError)
+    };
+    OUTSIDE.try_with(keep).unwrap_or(Err(AccessError))
+}
+
+/// # Panics
+/// If the value has been destroyed.
+#[track_caller]
+fn there<T>(found: Result<Rc<T>, AccessError>) -> Rc<T> {
+    found.expect("cannot access a thread-local value during or after its destruction")
+}
+
 impl<T: 'static> LocalKey<T> {
-    /// The value, kept alive by whoever has asked for it.
-    fn get(&'static self) -> Result<Rc<T>, AccessError> {
+    /// The value, kept alive by whoever has asked for it; made by `init` if it is not there.
+    fn find_or(&'static self, init: impl FnOnce() -> T) -> Result<Rc<T>, AccessError> {
         let key = std::ptr::from_ref(self) as usize;
         if rt::current().is_null() {
-            return self.get_outside(key);
+            return find_or_outside(key, init);
         }
         rt::with(rt::Rt::asks_who);
         if let Some(found) = rt::must(|rt| find(&rt.threads[rt.current].locals, key)) {
@@ -52,7 +73,7 @@ impl<T: 'static> LocalKey<T> {
         if rt::must(|rt| rt.threads[rt.current].finished || rt.threads[rt.current].ending.contains(&key)) {
             return Err(AccessError);
         }
-        let value = Rc::new((self.init)());
+        let value = Rc::new(init());
         rt::must(|rt| {
             let locals = &mut rt.threads[rt.current].locals;
             locals.push((key, value));
@@ -61,26 +82,20 @@ impl<T: 'static> LocalKey<T> {
         })
     }
 
-    fn get_outside(&'static self, key: usize) -> Result<Rc<T>, AccessError> {
-        let found = OUTSIDE.try_with(|locals| find(&locals.borrow(), key)).map_err(|_| AccessError)?;
-        if let Some(found) = found {
-            return Ok(found);
-        }
-        let value = Rc::new((self.init)());
-        let keep = |locals: &RefCell<Locals>| {
-            let mut locals = locals.borrow_mut();
-            locals.push((key, value));
-            find(&locals, key).ok_or(AccessError)
-        };
-        OUTSIDE.try_with(keep).unwrap_or(Err(AccessError))
+    /// # Panics
+    /// If the value has been destroyed.
+    #[track_caller]
+    fn must(&'static self) -> Rc<T> {
+        there(self.find_or(self.init))
     }
 
     /// As in std. Outside of an execution, a value for the operating system thread.
     ///
     /// # Panics
     /// If the value has been destroyed.
+    #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        f(&*self.get().expect("cannot access a thread-local value during or after its destruction"))
+        f(&*self.must())
     }
 
     /// As in std.
@@ -88,39 +103,80 @@ impl<T: 'static> LocalKey<T> {
     /// # Errors
     /// If the value has been destroyed.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        self.get().map(|value| f(&*value))
+        self.find_or(self.init).map(|value| f(&*value))
     }
 }
 
-impl<T: 'static> LocalKey<std::cell::Cell<T>> {
-    /// As in std.
+impl<T: 'static> LocalKey<Cell<T>> {
+    /// As in std: a value that is not there is not made by the initializer.
+    #[track_caller]
     pub fn set(&'static self, value: T) {
-        self.with(|cell| cell.set(value));
+        let mut value = Some(value);
+        let cell = there(self.find_or(|| Cell::new(value.take().expect("nobody has taken it before"))));
+        value.into_iter().for_each(|value| cell.set(value));
     }
 
     /// As in std.
-    pub fn get_copy(&'static self) -> T
+    #[track_caller]
+    pub fn get(&'static self) -> T
     where
         T: Copy,
     {
-        self.with(std::cell::Cell::get)
+        self.must().get()
     }
 
     /// As in std.
+    #[track_caller]
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.must().take()
+    }
+
+    /// As in std.
+    #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
-        self.with(|cell| cell.replace(value))
+        self.must().replace(value)
     }
 }
 
-impl<T: 'static> LocalKey<std::cell::RefCell<T>> {
+impl<T: 'static> LocalKey<RefCell<T>> {
     /// As in std.
+    #[track_caller]
     pub fn with_borrow<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        self.with(|cell| f(&cell.borrow()))
+        f(&self.must().borrow())
     }
 
     /// As in std.
+    #[track_caller]
     pub fn with_borrow_mut<R>(&'static self, f: impl FnOnce(&mut T) -> R) -> R {
-        self.with(|cell| f(&mut cell.borrow_mut()))
+        f(&mut self.must().borrow_mut())
+    }
+
+    /// As in std: a value that is not there is not made by the initializer.
+    #[track_caller]
+    pub fn set(&'static self, value: T) {
+        let mut value = Some(value);
+        let cell = there(self.find_or(|| RefCell::new(value.take().expect("nobody has taken it before"))));
+        if let Some(value) = value {
+            *cell.borrow_mut() = value;
+        }
+    }
+
+    /// As in std.
+    #[track_caller]
+    pub fn take(&'static self) -> T
+    where
+        T: Default,
+    {
+        self.must().take()
+    }
+
+    /// As in std.
+    #[track_caller]
+    pub fn replace(&'static self, value: T) -> T {
+        self.must().replace(value)
     }
 }
 

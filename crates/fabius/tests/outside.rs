@@ -147,8 +147,11 @@ fn what_happens_once_happens_once() {
             count.fetch_add(1, SeqCst);
         });
         assert!(once.is_completed());
+        once.wait();
+        once.wait_force();
         assert_eq!(*cell.get_or_init(|| number), *cell.get().unwrap());
         assert_eq!(cell.set(7), Err(7));
+        assert_eq!((cell.wait(), cell.clone().get()), (cell.get().unwrap(), cell.get()));
         assert_eq!(LAZY.len(), 40);
     });
     assert_eq!(count.load(SeqCst), 1);
@@ -202,7 +205,7 @@ fn threads_park_and_have_values_of_their_own() {
         thread::park_timeout(Duration::from_millis(1));
         thread::yield_now();
     });
-    assert_eq!(MINE.get_copy(), 1);
+    assert_eq!(MINE.get(), 1);
     assert_eq!(thread::current().id(), main.id());
     let other = std::thread::scope(|scope| scope.spawn(|| thread::current().id()).join().unwrap());
     assert_ne!(other, main.id());

@@ -1,7 +1,11 @@
 //! Locks that outlive executions: an execution that goes on no more gives them back.
 
-use fabius::sync::{Mutex, RwLock};
-use fabius::{BugKind, Config, thread};
+use fabius::cell::UnsafeCell;
+use fabius::sync::{Mutex, Once, OnceLock, RwLock};
+use fabius::{BugKind, Config, Verdict, thread};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 fn config() -> Config {
@@ -88,3 +92,136 @@ fn a_guard_that_is_leaked_is_not_given_back() {
         assert!(LOCK.try_lock().is_err());
     }
 }
+
+#[test]
+fn thread_locals_have_the_names_of_std() {
+    fabius::thread_local! {
+        static CELL: Cell<u32> = const { Cell::new(1) };
+        static LIST: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+        /// As in std, `set` does not ask for the initial value.
+        static NEVER: Cell<u32> = panic!("the initializer runs");
+        static NEITHER: RefCell<u32> = panic!("the initializer runs");
+    }
+    let report = config().exhaustive().explore(|| {
+        let other = thread::spawn(|| {
+            assert_eq!((CELL.get(), CELL.take(), CELL.get()), (1, 1, 0));
+            LIST.set(vec![1]);
+            assert_eq!((LIST.replace(vec![2]), LIST.take(), LIST.take()), (vec![1], vec![2], vec![]));
+            NEVER.set(3);
+            NEITHER.set(4);
+            (NEVER.get(), NEITHER.take())
+        });
+        CELL.set(5);
+        LIST.with_borrow_mut(|list| list.push(6));
+        assert_eq!((CELL.replace(7), CELL.get(), LIST.with_borrow(Vec::len)), (5, 7, 1));
+        assert_eq!(other.join().unwrap(), (3, 4));
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+    let line = line!() + 1;
+    let report = config().explore(|| LIST.with_borrow_mut(|_| LIST.set(vec![1])));
+    let text = report.failure().unwrap();
+    assert!(text.contains(&format!("statics.rs:{line}")) && text.contains("already"), "{text}");
+    // Outside of a check they are of the operating system thread.
+    NEVER.set(1);
+    NEITHER.set(2);
+    assert_eq!((CELL.get(), LIST.take(), NEVER.take(), NEITHER.replace(3)), (1, vec![], 1, 2));
+}
+
+/// What main sees of what another thread does once: how it went on when it waited.
+fn outcomes(test: impl Fn() -> &'static str + Sync) -> BTreeSet<&'static str> {
+    let seen = std::sync::Mutex::new(BTreeSet::new());
+    let report = config().exhaustive().explore(|| {
+        let outcome = test();
+        seen.lock().unwrap().insert(outcome);
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+    seen.into_inner().unwrap()
+}
+
+#[test]
+fn who_waits_for_what_is_done_once_comes_after_it() {
+    /// The first call panics, another may not.
+    fn poisons(once: &Once) {
+        assert!(catch_unwind(AssertUnwindSafe(|| once.call_once(|| panic!("the first call")))).is_err());
+        once.call_once_force(|_| ());
+    }
+    let waits = |wait: fn(&Once)| {
+        outcomes(move || {
+            let once = Arc::new(Once::new());
+            let theirs = once.clone();
+            let other = thread::spawn(move || poisons(&theirs));
+            let waited = catch_unwind(AssertUnwindSafe(|| wait(&once)));
+            let done = once.is_completed();
+            other.join().unwrap();
+            assert!(waited.is_err() || done);
+            if waited.is_ok() { "done" } else { "poisoned" }
+        })
+    };
+    assert_eq!(waits(Once::wait), BTreeSet::from(["done", "poisoned"]));
+    assert_eq!(waits(Once::wait_force), BTreeSet::from(["done"]));
+
+    // What was written before is seen without a race.
+    let report = config().exhaustive().explore(|| {
+        let shared = Arc::new((Once::new(), OnceLock::new(), Written(UnsafeCell::new(0))));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            // SAFETY: it writes before the others read.
+            theirs.2.0.with_mut(|p| unsafe { *p = 1 });
+            theirs.0.call_once(|| ());
+            theirs.1.set("set").unwrap();
+        });
+        shared.0.wait();
+        // SAFETY: as above.
+        shared.2.0.with(|p| assert_eq!(unsafe { *p }, 1));
+        assert_eq!((*shared.1.wait(), shared.1.get()), ("set", Some(&"set")));
+        other.join().unwrap();
+    });
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
+
+    for (name, wait) in [("wait", Once::wait as fn(&Once)), ("wait_force", Once::wait_force)] {
+        let report = config().explore(|| wait(&Once::new()));
+        assert_eq!(report.trace().unwrap().kind, BugKind::Deadlock);
+        assert!(report.failure().unwrap().contains(&format!("main waits in `{name}`")), "{report}");
+    }
+    let report = config().explore(|| assert_eq!(*OnceLock::<u8>::new().wait(), 0));
+    assert_eq!(report.trace().unwrap().kind, BugKind::Deadlock);
+}
+
+#[test]
+fn who_waits_for_a_call_that_waits_for_another_is_in_a_deadlock() {
+    let report = config().explore(|| {
+        let once = Arc::new((Once::new(), Once::new()));
+        let theirs = once.clone();
+        let other = thread::spawn(move || theirs.0.call_once(|| theirs.1.wait()));
+        once.1.call_once(|| once.0.wait());
+        other.join().unwrap();
+    });
+    assert_eq!(report.trace().unwrap().kind, BugKind::Deadlock, "{report}");
+    let text = report.failure().unwrap();
+    assert!(text.contains("`wait`") && text.contains("held by thread 1"), "{text}");
+}
+
+#[test]
+fn a_clone_of_a_lock_has_its_value_and_is_another() {
+    let seen = outcomes(|| {
+        let lock = Arc::new(OnceLock::new());
+        let theirs = lock.clone();
+        let other = thread::spawn(move || theirs.set("value").unwrap());
+        let mut copy = OnceLock::clone(&lock);
+        other.join().unwrap();
+        assert_eq!(lock.get(), Some(&"value"));
+        let seen = copy.get().copied();
+        assert_eq!(copy.take(), seen);
+        assert_eq!((copy.set("another"), lock.get()), (Ok(()), Some(&"value")));
+        seen.unwrap_or("nothing")
+    });
+    assert_eq!(seen, BTreeSet::from(["nothing", "value"]));
+}
+
+/// What one thread writes and another reads.
+struct Written(UnsafeCell<u32>);
+
+// SAFETY: the check looks for races.
+unsafe impl Sync for Written {}
+// SAFETY: as above.
+unsafe impl Send for Written {}

@@ -34,12 +34,25 @@ unsafe fn is_done(raw: *const (), rt: &Rt) -> bool {
     raw.0.peek(rt, |state| *state == State::Done) == Some(true)
 }
 
+unsafe fn is_over(raw: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Raw`.
+    let raw = unsafe { &*raw.cast::<Raw>() };
+    raw.0.peek(rt, |state| matches!(state, State::Done | State::Poisoned)) == Some(true)
+}
+
+unsafe fn has_succeeded(raw: *const (), rt: &Rt, _: usize) -> bool {
+    // SAFETY: it is only used with a `Raw`.
+    unsafe { is_done(raw, rt) }
+}
+
 unsafe fn runner(raw: *const (), rt: &Rt) -> Vec<Holder> {
     // SAFETY: it is only used with a `Raw`.
     let raw = unsafe { &*raw.cast::<Raw>() };
     let runner = raw.0.peek(rt, |state| if let State::Running(holder) = state { Some(*holder) } else { None });
     runner.flatten().into_iter().collect()
 }
+
+const POISONED: &str = "Once instance has previously been poisoned";
 
 /// Marks the end of the call, also if it panics.
 struct Finish<'a> {
@@ -78,6 +91,7 @@ impl Raw {
 
     /// A scheduling point; waits for a call that is under way. Calls `f` if nobody has, and says whether an earlier call
     /// panicked; inside of an execution.
+    #[track_caller]
     pub fn call(&self, force: bool, at: &'static Location<'static>, f: impl FnOnce(bool)) {
         let op = Op::write("once", self.0.id(), at).unless(self, is_done);
         rt::point(op.when(self, is_not_running).held_by(runner).ordered());
@@ -85,7 +99,7 @@ impl Raw {
         let before = self.state();
         match before {
             Some(State::Done) => return,
-            Some(State::Poisoned) if !force => panic!("Once instance has previously been poisoned"),
+            Some(State::Poisoned) if !force => panic!("{POISONED}"),
             _ => {}
         }
         let me = rt::must(|rt| {
@@ -96,6 +110,20 @@ impl Raw {
         let mut finish = Finish { raw: self, state: State::Poisoned, at };
         f(before == Some(State::Poisoned));
         finish.state = State::Done;
+    }
+
+    /// A scheduling point; waits until a call has succeeded, or has panicked, which panics here; inside of an execution.
+    #[track_caller]
+    pub fn wait(&self, at: &'static Location<'static>) {
+        rt::point(Op::read("wait", self.0.id(), at).when(self, is_over).held_by(runner).ordered());
+        self.comes_after_calls(at);
+        assert!(self.state() != Some(State::Poisoned), "{POISONED}");
+    }
+
+    /// A scheduling point; waits until a call has succeeded; inside of an execution.
+    pub fn wait_force(&self, at: &'static Location<'static>) {
+        rt::point(Op::read("wait_force", self.0.id(), at).when(self, has_succeeded).held_by(runner).ordered());
+        self.comes_after_calls(at);
     }
 
     /// A scheduling point: whether the call was made; inside of an execution.
@@ -172,6 +200,31 @@ impl Once {
             self.inside.outside();
         }
         self.outside.is_completed() || !rt::current().is_null() && self.inside.is_completed(Location::caller())
+    }
+
+    /// As in std: a scheduling point; waits until somebody else's call has succeeded.
+    ///
+    /// # Panics
+    /// If that has panicked.
+    #[track_caller]
+    pub fn wait(&self) {
+        if rt::current().is_null() {
+            self.inside.outside();
+            self.outside.wait();
+        } else if !self.outside.is_completed() {
+            self.inside.wait(Location::caller());
+        }
+    }
+
+    /// As in std: a scheduling point; waits until somebody else's call has succeeded, however many have panicked.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        if rt::current().is_null() {
+            self.inside.outside();
+            self.outside.wait_force();
+        } else if !self.outside.is_completed() {
+            self.inside.wait_force(Location::caller());
+        }
     }
 }
 

@@ -118,7 +118,25 @@ impl<T> OnceLock<T> {
         self.init(true, Location::caller(), f)
     }
 
+    /// As in std: a scheduling point; waits until somebody else has set it.
+    ///
+    /// # Panics
+    /// If nobody has and a destructor asks while a panic unwinds the stack, which cannot wait.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        if rt::current().is_null() {
+            self.call.outside();
+            return self.outside.wait();
+        }
+        if let Some(value) = self.outside.get() {
+            return value;
+        }
+        self.call.wait_force(Location::caller());
+        self.inside().expect("a destructor that runs while a panic unwinds the stack cannot wait for a value")
+    }
+
     /// The value, which is made if there is none; inside of an execution. It is made again after a panic if it is forced.
+    #[track_caller]
     fn init<F: FnOnce() -> T>(&self, force: bool, at: &'static Location<'static>, f: F) -> &T {
         self.call.call(force, at, |_| self.set_inside(f()));
         self.inside().expect("the call has set it")
@@ -167,6 +185,14 @@ impl<T> OnceLock<T> {
     /// Inside of an execution, forgets that an earlier one has set it.
     fn renew(&self) {
         self.inside.with(|_| ());
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    /// As in std: a scheduling point, which looks whether there is a value.
+    #[track_caller]
+    fn clone(&self) -> OnceLock<T> {
+        self.get().cloned().map_or_else(OnceLock::new, OnceLock::from)
     }
 }
 
