@@ -279,27 +279,31 @@ fn waiting_for_nobody_is_a_livelock() {
 
 #[test]
 fn all_who_wait_for_each_other_are_named() {
-    for config in [Config::new(), Config::new().exhaustive(), Config::new().delays(0), Config::new().random(50)] {
-        let report = explore(config, || {
-            let (mine, theirs) = pair();
-            let other = thread::spawn(move || {
-                while theirs.0.load(SeqCst) == 0 {
-                    thread::yield_now();
-                }
-                theirs.1.store(1, SeqCst);
-            });
-            while mine.1.load(SeqCst) == 0 {
-                hint::spin_loop();
+    let test = || {
+        let (mine, theirs) = pair();
+        let other = thread::spawn(move || {
+            while theirs.0.load(SeqCst) == 0 {
+                thread::yield_now();
             }
-            mine.0.store(1, SeqCst);
-            other.join().unwrap();
+            theirs.1.store(1, SeqCst);
         });
-        let text = report.failure().unwrap_or_else(|| panic!("{report}"));
-        let first = text.lines().find(|line| line.contains("livelock")).expect("it is one");
-        assert!(
-            first.contains("for ever the same") && first.contains("thread 0 at") && first.contains("thread 1 at"),
-            "{text}"
-        );
+        while mine.1.load(SeqCst) == 0 {
+            hint::spin_loop();
+        }
+        mine.0.store(1, SeqCst);
+        other.join().unwrap();
+    };
+    let names_both = |text: &str| {
+        let first = text.lines().find(|line| line.contains("livelock")).unwrap_or_else(|| panic!("{text}"));
+        let all = ["for ever the same", "thread 0 at", "thread 1 at"];
+        assert!(all.iter().all(|part| first.contains(part)), "{text}");
+    };
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().delays(0), Config::new().random(50)] {
+        let report = explore(config, test);
+        names_both(&report.failure().unwrap_or_else(|| panic!("{report}")));
+        let schedule = report.replay.expect("a failure has a schedule");
+        let again = std::panic::catch_unwind(|| fabius::replay(&schedule, test));
+        names_both(again.expect_err("it fails again").downcast_ref::<String>().expect("a text"));
     }
 }
 

@@ -404,10 +404,10 @@ impl Rt {
         // SAFETY: the object outlives the operation.
         let ready = match op.ready {
             Some((ready, object)) => unsafe { ready(object, self, me) },
-            None => op.deadline.is_none() || is_up,
+            None => op.deadline.is_none(),
         };
-        let may_be = ready && op.deadline.is_none() || is_up;
-        let Some(trial) = trial::current().filter(|_| may_be) else { trial::ends(End::Other) };
+        let is_made = ready && op.deadline.is_none() || is_up;
+        let Some(trial) = trial::current().filter(|_| is_made) else { trial::ends(End::Other) };
         trial.points += 1;
         self.states.operation(me, op);
         !ready
