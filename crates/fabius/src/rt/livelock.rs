@@ -91,5 +91,8 @@ impl Rt {
 
 fn named(places: &Places) -> String {
     let place = |(thread, file, line, _): &(usize, &str, u32, u32)| format!("thread {thread} at {file}:{line}");
-    places.iter().map(place).collect::<Vec<String>>().join(", ")
+    let mut all: Vec<String> = places.iter().map(place).collect();
+    // Several operations of one line.
+    all.dedup();
+    all.join(", ")
 }
