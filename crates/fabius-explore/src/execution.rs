@@ -1,17 +1,16 @@
 //! One execution, run from its beginning: what stateless search and walks repeat.
 
 use crate::conflicts::{Does, History};
-use crate::dispatcher::{Dispatcher, Last, Move};
-use crate::marks::Marks;
+use crate::dispatcher::{Last, Move};
+use crate::kept::{Kept, Spare, Step, index};
 use crate::node::{Context, Node, Script, Stop};
-use crate::others::Entry;
 use crate::priorities::Falling;
-use crate::race::{Classes, Conflict, HappensBefore, Runner};
+use crate::race::{Conflict, HappensBefore, Runner};
 use crate::scheduler::Pick;
 use crate::search::Found;
-use crate::system::{ANONYMOUS, Access, Dice, End, Made, Plan, StepLog, System, TaskId};
+use crate::system::{Access, Dice, End, Made, Plan, System, TaskId};
 use crate::taken::Taken;
-use fabius_trace::{Bound, Span, Turn};
+use fabius_trace::{Bound, Turn};
 
 /// An execution so far.
 pub(crate) struct Execution<'a, 'b, S: System> {
@@ -23,99 +22,6 @@ pub(crate) struct Execution<'a, 'b, S: System> {
     /// Choices of the last step, with their alternatives.
     pub script: Script,
     spare: Box<Kept>,
-}
-
-/// A step as it was announced.
-#[derive(Clone, Copy)]
-struct Step {
-    task: TaskId,
-    /// The number of creation of the task.
-    number: u32,
-    write: bool,
-    may_write: bool,
-    /// What it accesses, or [`Made::NOTHING`].
-    variable: u64,
-    other: u64,
-}
-
-impl Step {
-    fn access(self) -> Option<Access> {
-        access(self.variable, self.write)
-    }
-
-    fn other_access(self) -> Option<Access> {
-        access(self.other, true)
-    }
-
-    fn does(self) -> Does {
-        let (access, other) = (self.access(), self.other_access());
-        Does { access, other, may_write: self.may_write, waits_for_more: false }
-    }
-}
-
-fn access(variable: u64, write: bool) -> Option<Access> {
-    (variable != Made::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
-}
-
-/// What can be used again for the next execution, if there was one.
-#[derive(Default)]
-pub(crate) struct Spare(Option<Box<Kept>>);
-
-impl Spare {
-    /// What conflicts will be known of the next execution.
-    pub fn with_history(mut self) -> Spare {
-        self.0.get_or_insert_default().history.get_or_insert_default();
-        self
-    }
-
-    /// The next execution begins with this path, and the last one, if there was one, had that. What is known of the points that they
-    /// have in common is not found out again.
-    pub fn with_marks(mut self, path: &[Entry], last: &[Entry]) -> Spare {
-        self.0.get_or_insert_default().marks.begin(path, last);
-        self
-    }
-
-    /// From here on everything is told of all steps.
-    pub fn must_be_told(&mut self) {
-        self.0.get_or_insert_default().marks.are_told = true;
-    }
-
-    /// It is found out again.
-    pub fn without_marks(mut self) -> Spare {
-        if let Some(kept) = &mut self.0 {
-            kept.marks.off();
-        }
-        self
-    }
-
-    /// It will not.
-    pub fn without_history(mut self) -> Spare {
-        if let Some(kept) = &mut self.0 {
-            kept.history = None;
-        }
-        self
-    }
-}
-
-#[derive(Default)]
-struct Kept {
-    /// What happened before what: of threads, and of tasks in buffers.
-    classes: Classes,
-    /// Where bounded reduction needs it.
-    history: Option<Box<History>>,
-    tasks: Option<HappensBefore>,
-    log: StepLog,
-    taken: Taken,
-    /// What was done in the last execution.
-    taken_last: Taken,
-    /// What is known of points of that, and of this one.
-    marks: Marks,
-    pending_delays: u32,
-    steps: u32,
-    /// Numbers of creation of the unfinished tasks.
-    numbers: Vec<u32>,
-    born: u32,
-    dispatcher: Option<Dispatcher>,
 }
 
 impl<'a, 'b, S: System> Execution<'a, 'b, S> {
@@ -230,11 +136,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         marks.add(*steps, classes, numbers, *born);
     }
 
-    /// The happens-before relation so far as a number.
-    pub fn signature(&self) -> u128 {
+    /// The happens-before relation so far as a number, unless it is not found out.
+    pub fn signature(&self) -> Option<u128> {
         match &self.spare.tasks {
-            Some(order) => order.signature(),
-            None => self.spare.classes.number(),
+            Some(order) => Some(order.signature()),
+            None => (!self.spare.is_unclassed).then(|| self.spare.classes.number()),
         }
     }
 
@@ -373,6 +279,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         if let Ok(end) = result {
             match &mut spare.tasks {
                 Some(order) => order.step(runner, &spare.log.accesses, chosen),
+                None if spare.is_unclassed => {}
                 None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced, other),
                 None if announces => {
                     let accesses: Vec<Access> = announced.into_iter().chain(other).collect();
@@ -409,173 +316,4 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let taken = &self.spare.taken;
         Found { what, cost: self.cost, schedule: taken.schedule(), delays: taken.delays(), cycle: None }
     }
-}
-
-impl Kept {
-    fn clear(&mut self) {
-        self.classes.clear();
-        if let Some(history) = &mut self.history {
-            history.clear();
-        }
-        self.tasks = None;
-        std::mem::swap(&mut self.taken, &mut self.taken_last);
-        self.taken.clear();
-        self.pending_delays = 0;
-        self.steps = 0;
-        self.numbers.clear();
-        self.born = 0;
-    }
-
-    /// Several steps were made, the first of which was announced. What happened in the last one is told otherwise: what is
-    /// known of it.
-    fn went_ahead(&mut self, first: Step) -> Step {
-        let ahead = std::mem::take(&mut self.log.ahead);
-        let last = match ahead.split_last() {
-            Some((&Made::Step { task, write, may_write, variable, other }, before)) => {
-                match self.history.take() {
-                    Some(mut history) => {
-                        self.follow(Some(first), before, Some(&mut history));
-                        self.history = Some(history);
-                    }
-                    None => self.follow_plainly(first, before),
-                }
-                Step { task, number: self.numbers[index(task)], write, may_write, variable, other }
-            }
-            _ => first,
-        };
-        self.log.ahead = ahead;
-        last
-    }
-
-    /// How many steps the execution repeats, if all is known of what they come to, so that nothing need be told of them.
-    fn untold(&self) -> u32 {
-        let is_plain = self.history.is_none() && self.taken.steps() == 0;
-        self.marks.wanted().filter(|steps| is_plain && self.marks.knows(*steps)).unwrap_or(0)
-    }
-
-    /// What the first step and those behind it come to, where it is not asked what conflicts. What is known of those that the execution
-    /// repeats is not found out again.
-    fn follow_plainly(&mut self, first: Step, before: &[Made]) {
-        let Some((steps, at)) = self.repeats(before) else { return self.follow(Some(first), before, None) };
-        let Kept { classes, taken, numbers, marks, born, .. } = self;
-        if marks.put_back(steps, classes, numbers, born) {
-            taken.begin_like(&self.taken_last, steps as usize);
-            self.steps = steps;
-        } else {
-            self.follow(Some(first), &before[..at], None);
-            self.marks.add(steps, &self.classes, &self.numbers, self.born);
-        }
-        self.follow(None, &before[at..], None);
-    }
-
-    /// If the first step and some of these are those that the execution repeats: how many these are, and where the others begin.
-    fn repeats(&self, before: &[Made]) -> Option<(u32, usize)> {
-        let steps = self.marks.wanted().filter(|_| self.steps == 0 && self.taken.steps() == 0)?;
-        if let Some(untold) = before.iter().position(|made| matches!(made, Made::Untold(_))) {
-            return Some((steps, untold + 1));
-        }
-        let (mut at, mut left) = (0, steps);
-        while let Some(made) = before.get(at) {
-            left -= u32::from(matches!(made, Made::Step { .. }));
-            if left == 0 {
-                break;
-            }
-            at += 1;
-        }
-        (left <= 1).then_some((steps, at))
-    }
-
-    /// What the first step and those behind it come to, but for the last one.
-    #[inline(always)]
-    fn follow(&mut self, first: Option<Step>, before: &[Made], mut history: Option<&mut History>) {
-        let Kept { classes, taken, numbers, marks, .. } = self;
-        let (mut runs, mut children, steps) = (0, 0, taken.steps());
-        let mut others_go_on = false;
-        if let Some(first) = first {
-            classes.made(first.task, first.variable, first.write, first.other);
-            if let Some(history) = &mut history {
-                history.step(first.task, first.does(), classes.last_step_of(first.task));
-            }
-            taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
-            runs = first.task;
-        }
-        for made in before {
-            match *made {
-                Made::Step { task, write, may_write, variable, other } => {
-                    if others_go_on {
-                        others_go_on = false;
-                        marks.add(self.steps + taken.steps() - steps, classes, numbers, self.born);
-                    }
-                    classes.made(task, variable, write, other);
-                    let number = numbers[index(task)];
-                    if let Some(history) = &mut history {
-                        let step = Step { task, number, write, may_write, variable, other };
-                        history.step(task, step.does(), classes.last_step_of(task));
-                    }
-                    taken.step(number, std::iter::empty(), 0);
-                    (runs, children) = (task, 0);
-                }
-                Made::Others(_) => others_go_on = true,
-                Made::Untold(_) => {}
-                Made::Born(task) => {
-                    classes.born(Some(runs), children, task);
-                    if let Some(history) = &mut history {
-                        history.born(Some(runs), task, classes.last_step_of(task));
-                    }
-                    children += 1;
-                    number_of(numbers, &mut self.born, task);
-                }
-                Made::Finished(task) => {
-                    classes.finished(task);
-                    if let Some(history) = &mut history {
-                        history.finished(task);
-                    }
-                }
-            }
-        }
-        self.steps += taken.steps() - steps;
-        if others_go_on {
-            marks.add(self.steps, classes, numbers, self.born);
-        }
-    }
-
-    /// A thread has finished in its last step.
-    fn finished(&mut self, task: TaskId) {
-        self.classes.finished(task);
-        if let Some(history) = &mut self.history {
-            history.finished(task);
-        }
-    }
-
-    /// Tasks were born in the last step.
-    fn born(&mut self, parent: Option<Runner>) {
-        for (number, b) in self.log.born.iter().enumerate() {
-            match &mut self.tasks {
-                Some(order) => order.born(parent, b),
-                None => {
-                    let parent = parent.map(|p| p.task);
-                    self.classes.born(parent, number, b.task);
-                    if let Some(history) = &mut self.history {
-                        history.born(parent, b.task, self.classes.last_step_of(b.task));
-                    }
-                }
-            }
-            number_of(&mut self.numbers, &mut self.born, b.task);
-        }
-    }
-}
-
-/// A task was born: it gets the next number.
-fn number_of(numbers: &mut Vec<u32>, born: &mut u32, task: TaskId) {
-    let at = index(task);
-    if at >= numbers.len() {
-        numbers.resize(at + 1, 0);
-    }
-    numbers[at] = *born;
-    *born += 1;
-}
-
-#[inline]
-fn index(task: TaskId) -> usize {
-    (task & !ANONYMOUS) as usize * 2 + usize::from(task & ANONYMOUS != 0)
 }

@@ -593,7 +593,13 @@ impl Script {
     }
 
     /// The same without what would be chosen anyhow if nothing were said: the last operations do not deviate.
+    #[inline(always)]
     pub fn telling(&self) -> &[Chosen] {
+        if self.at == 0 { &[] } else { self.telling_of_some() }
+    }
+
+    #[inline(never)]
+    fn telling_of_some(&self) -> &[Chosen] {
         let usual = |t: &&Chosen| matches!(t.of, Of::Deviations(_)) && t.chosen == 0;
         let silent = self.taken().iter().rev().take_while(usual).count();
         &self.taken[..self.at - silent]

@@ -1,7 +1,7 @@
 //! Prefixes of executions that are left to be continued, and what one execution adds to them.
 
 use crate::dispatcher::Move;
-use crate::execution::Spare;
+use crate::kept::Spare;
 use crate::node::{Of, Script, Stop};
 use crate::others::{CHOICE, DELAYED_BUFFER, DELAYED_TASK, Entry, MOST_TIMES, Others};
 use crate::reached::Class;

@@ -56,6 +56,8 @@ pub struct Options {
     pub deadline: Option<Instant>,
     /// The largest number of executions (stateless search and random strategies).
     pub executions: Option<u64>,
+    /// Of how many executions at random, or in stateless search without a reduction, the classes are counted: the first ones.
+    pub classes: u64,
     /// Steps after which an execution is given up (stateless search and random strategies).
     pub max_steps: u32,
     /// Which executions stateless search need not repeat.
@@ -92,6 +94,7 @@ impl Default for Options {
             memory: None,
             deadline: None,
             executions: None,
+            classes: u64::MAX,
             max_steps: MAX_STEPS,
             reduction: Reduction::None,
             symmetry: false,
@@ -171,7 +174,8 @@ pub struct Outcome {
     /// States of which some steps were left out that can be made later just as well, or steps that were joined to those before
     /// ([`Options::ample`]).
     pub reduced: u64,
-    /// Distinct happens-before relations after so many executions (stateless search and random strategies).
+    /// Distinct happens-before relations after so many executions (stateless search and random strategies), as long as they are
+    /// counted ([`Options::classes`]).
     pub growth: Vec<Grown>,
     /// After how many executions it has begun anew ([`Reduction::Adaptive`]).
     pub anew: Option<u64>,
@@ -285,12 +289,12 @@ impl Monitor<'_> {
         options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
     }
 
-    /// The same where somebody has looked at the clock.
-    pub(crate) fn cut_at(&self, options: &Options, now: Instant) -> Option<Cut> {
+    /// The same where somebody may have looked at the clock.
+    pub(crate) fn cut_at(&self, options: &Options, now: Option<Instant>) -> Option<Cut> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Cut::Interrupted);
         }
-        options.deadline.is_some_and(|deadline| now >= deadline).then_some(Cut::Time)
+        options.deadline.is_some_and(|deadline| now.is_some_and(|now| now >= deadline)).then_some(Cut::Time)
     }
 }
 

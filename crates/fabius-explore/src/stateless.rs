@@ -16,6 +16,7 @@ use crate::dispatcher::{Last, Move, depends_on_last};
 use crate::execution::Execution;
 use crate::growth::Growth;
 use crate::node::{Context, Stop};
+use crate::pace::Pace;
 use crate::persistent::{Left, Persistent};
 use crate::prefixes::{Findings, Item, Priced, choices_at, each, named};
 use crate::reached::{Class, Reached, Signatures};
@@ -35,8 +36,8 @@ pub struct Complete<'a, S> {
     pub state: &'a S,
     /// Its cost.
     pub cost: u32,
-    /// Its happens-before relation as a number.
-    pub signature: u128,
+    /// Its happens-before relation as a number, if it is counted ([`Options::classes`]).
+    pub signature: Option<u128>,
     /// Whether everybody has finished.
     pub is_complete: bool,
     /// How many steps it has.
@@ -48,8 +49,8 @@ pub struct Complete<'a, S> {
 /// Called with every complete execution; in parallel if there are several jobs.
 pub type Listener<'a, S> = &'a (dyn Fn(Complete<'_, S>) + Sync);
 
-/// Searches. `states` of the levels are distinct happens-before relations of complete executions; `executions` counts all
-/// that were run, also those that came to what was explored before.
+/// Searches. `states` of the levels are distinct happens-before relations of complete executions, 0 where they were not counted in
+/// all of them; `executions` counts all that were run, also those that came to what was explored before.
 pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, listener: Listener<'_, S::State>) -> Outcome
 where
     S: System + Sync,
@@ -123,6 +124,7 @@ struct Shared {
     begins_anew: bool,
     /// Whether in some execution a step may have been possible because no other was.
     has_deadlines: bool,
+    pace: Pace,
     reported: Option<Instant>,
     depth: u32,
 }
@@ -242,9 +244,14 @@ impl<S: System + Sync> Search<'_, S> {
         LevelStats {
             bound: if *strategy == Strategy::Iterative { self.bound } else { max.unwrap_or(0) },
             executions: shared.executions,
-            states: shared.signatures.len() as u64,
+            states: if self.counts(shared.executions) { shared.signatures.len() as u64 } else { 0 },
             transitions: shared.transitions,
         }
+    }
+
+    /// Whether the classes of so many executions are counted: they are if they tell what need not be explored.
+    fn counts(&self, executions: u64) -> bool {
+        self.reached.is_some() || self.persistent.is_some() || executions <= self.context.options.classes
     }
 
     /// After how many it has begun anew, if it has.
@@ -269,6 +276,8 @@ impl<S: System + Sync> Search<'_, S> {
             let this = self.stats(&mut self.lock());
             self.note_level(this);
         }
+        let executions = self.executions();
+        let counted = if self.counts(executions) { executions } else { self.context.options.classes };
         let mut shared = self.shared.into_inner().expect("no worker has panicked");
         // Of a system that behaves differently, nothing else is known.
         let differs = shared.limit.filter(|limit| *limit == Cut::Nondeterminism);
@@ -282,7 +291,7 @@ impl<S: System + Sync> Search<'_, S> {
             memory: 0,
             finals: shared.executions,
             reduced: 0,
-            growth: shared.growth.end(shared.executions, shared.signatures.len()),
+            growth: shared.growth.end(counted, shared.signatures.len()),
             anew: self.anew,
         }
     }
@@ -297,13 +306,16 @@ impl<S: System + Sync> Search<'_, S> {
 
     fn work(&self, bound: u32) {
         let mut found = Findings::default();
-        while let Some(item) = self.take() {
+        while let Some((item, before)) = self.take() {
+            let spare = std::mem::take(&mut found.spare);
+            found.spare = if self.counts(before + 1) { spare.with_class() } else { spare.without_class() };
             self.execute(&item, bound, &mut found);
             self.give(&mut found);
         }
     }
 
-    fn take(&self) -> Option<Item> {
+    /// What is next, and how many executions there have been.
+    fn take(&self) -> Option<(Item, u64)> {
         let mut shared = self.lock();
         loop {
             let options = self.context.options;
@@ -313,7 +325,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
             if let Some(item) = shared.next_item() {
                 shared.busy += 1;
-                return Some(item);
+                return Some((item, shared.executions));
             }
             if shared.busy == 0 {
                 self.wake.notify_all();
@@ -333,7 +345,7 @@ impl<S: System + Sync> Search<'_, S> {
         found.complete.take().into_iter().for_each(|signature| shared.signatures.add(signature));
         let executions = shared.executions;
         let may_begin_anew = self.may_begin_anew && executions >= MANY;
-        let is_asked = may_begin_anew || shared.growth.has_point(executions);
+        let is_asked = may_begin_anew || self.counts(executions) && shared.growth.has_point(executions);
         let distinct = if is_asked { shared.signatures.len() } else { 0 };
         if is_asked {
             shared.growth.see(executions, distinct);
@@ -366,10 +378,7 @@ impl<S: System + Sync> Search<'_, S> {
         if left && self.most.is_some_and(|most| shared.executions >= most) {
             shared.cut.get_or_insert(Cut::Executions);
         }
-        if !shared.executions.is_multiple_of(64) && self.context.options.deadline.is_none() {
-            return;
-        }
-        let now = Instant::now();
+        let Some(now) = shared.pace.look() else { return };
         if self.context.options.deadline.is_some_and(|d| now >= d) {
             shared.cut.get_or_insert(Cut::Time);
         }
@@ -615,7 +624,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
         }
         out.moves = moves;
-        if item.comes_to.is_some_and(|class| class.number != run.signature()) && run.script.telling().is_empty() {
+        if item.comes_to.is_some_and(|class| Some(class.number) != run.signature()) && run.script.telling().is_empty() {
             return Repeated::Differs;
         }
         let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
@@ -628,8 +637,8 @@ impl<S: System + Sync> Search<'_, S> {
         if self.reached.is_none() || run.script.telling().is_empty() {
             return true;
         }
-        let class = self.class(run.signature(), run.last_step_of(pick.task));
-        self.is_new(Some(class), cost)
+        let class = run.signature().map(|number| self.class(number, run.last_step_of(pick.task)));
+        self.is_new(class, cost)
     }
 
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
@@ -672,8 +681,10 @@ impl<S: System + Sync> Search<'_, S> {
                 return self.end(run, out);
             }
             let last = self.context.last_among(&run.node, moves);
-            if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound) {
-                reached.free(run.signature(), run.cost);
+            if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound)
+                && let Some(number) = run.signature()
+            {
+                reached.free(number, run.cost);
             }
             if let (true, Last::Ran(last)) = (run.node.dispatcher.is_bag() && run.cost < bound, last) {
                 goes_on_first(last, moves);
@@ -763,7 +774,7 @@ impl<S: System + Sync> Search<'_, S> {
         let is_complete = self.context.is_complete(&run.node);
         let (cost, steps, signature) = (run.cost, run.steps(), run.signature());
         (self.listener)(Complete { state: &run.node.state, cost, signature, is_complete, steps, taken: run.taken() });
-        out.complete = Some(signature);
+        out.complete = signature;
         out.has_deadlines = self.may_begin_anew && self.context.system.has_deadlines(&run.node.state);
         (!is_complete && self.context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }

@@ -1,9 +1,11 @@
 //! Random strategies, each of which is a way to pick the next thread: see `pick.rs`.
 
 use crate::dispatcher::Move;
-use crate::execution::{Execution, Spare};
+use crate::execution::Execution;
 use crate::growth::Growth;
+use crate::kept::Spare;
 use crate::node::{Context, Script, Stop};
+use crate::pace::Pace;
 use crate::pick::{Known, Picker, PickerMemory, needs_scouts};
 use crate::reached::Signatures;
 use crate::search::{Bug, Cut, Found, Monitor, Options, Outcome, Progress, Strategy, Workers};
@@ -42,7 +44,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         known.learn(&seen);
     }
     let found = first_of((options.jobs, options.workers), count, &over, |run, mine: &mut Memory| {
-        let now = Instant::now();
+        let now = mine.pace.look();
         if let Some(cut) = monitor.cut_at(options, now) {
             all.lock().expect("no worker has panicked").cut.get_or_insert(cut);
             over.store(true, Ordering::Relaxed);
@@ -50,6 +52,8 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         }
         let mut rng = seed_of(options.seed, run);
         let mut picker = Picker::new(options.strategy, &known, rng.fork(), std::mem::take(&mut mine.picker));
+        let spare = std::mem::take(&mut mine.spare);
+        mine.spare = if run < options.classes { spare.with_class() } else { spare.without_class() };
         let walked = walk(&context, monitor, rng, &mut picker, mine);
         mine.picker = picker.into_memory();
         let mut all = all.lock().expect("no worker has panicked");
@@ -57,11 +61,11 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
         all.executions += 1;
         walked.signature.into_iter().for_each(|signature| all.signatures.add(signature));
         let executions = all.executions;
-        if all.growth.has_point(executions) {
+        if executions <= options.classes && all.growth.has_point(executions) {
             let distinct = all.signatures.len();
             all.growth.see(executions, distinct);
         }
-        if now.saturating_duration_since(all.reported) > Duration::from_millis(200) {
+        if let Some(now) = now.filter(|now| now.saturating_duration_since(all.reported) > Duration::from_millis(200)) {
             all.reported = now;
             (monitor.progress)(&Progress {
                 executions,
@@ -77,12 +81,14 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     let All { transitions, executions, mut signatures, growth, cut, limit, .. } =
         all.into_inner().expect("no worker has panicked");
     let bug = found.map(|(_, found)| found);
-    let level = LevelStats { bound: 0, executions, states: signatures.len() as u64, transitions };
+    let distinct = signatures.len();
+    let states = if executions <= options.classes { distinct as u64 } else { 0 };
+    let level = LevelStats { bound: 0, executions, states, transitions };
     Outcome {
         cut: if bug.is_some() { None } else { cut.or(limit).or(Some(Cut::Executions)) },
         finals: level.executions,
         reduced: 0,
-        growth: growth.end(level.executions, signatures.len()),
+        growth: growth.end(executions.min(options.classes), distinct),
         anew: None,
         bug,
         levels: vec![level],
@@ -119,6 +125,7 @@ struct Memory {
     script: Script,
     spare: Spare,
     picker: PickerMemory,
+    pace: Pace,
 }
 
 struct Walked {
@@ -206,7 +213,7 @@ fn walk<S: System>(
         }
     };
     let steps = run.steps();
-    let signature = Some(run.signature());
+    let signature = run.signature();
     if context.options.deadlock && context.is_deadlock(&run.node) {
         return Walked { bug: Some(run.found(Bug::Deadlock)), limit, steps, signature };
     }

@@ -156,6 +156,7 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
         deadline: system.settings.deadline,
         seed: config.seed,
         executions: config.executions,
+        classes: config.classes,
         // The execution itself counts its steps, and says which loop has no end.
         max_steps: u32::MAX,
         at_first_bug: true,

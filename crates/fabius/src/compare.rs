@@ -42,7 +42,7 @@ pub fn compare<F: Fn() + Sync>(name: &str, configs: &[Config], test: F) -> io::R
             Plan::Default => Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max: None },
             plan => plan,
         };
-        let report = Config { plan, ..config.clone() }.explore(&test);
+        let report = Config { plan, classes: u64::MAX, ..config.clone() }.explore(&test);
         let mut new = measured(plan, config, report);
         if let Some((_, known)) = ways.iter_mut().find(|(known, _)| are_runs_of_one(known, config)) {
             known.runs.extend(new.runs);

@@ -13,6 +13,8 @@ use std::time::Duration;
 pub struct Config {
     pub(crate) plan: Plan,
     pub(crate) executions: Option<u64>,
+    /// Of how many the classes are counted where nothing else needs them.
+    pub(crate) classes: u64,
     pub(crate) time: Option<Duration>,
     pub(crate) seed: u64,
     pub(crate) jobs: usize,
@@ -50,6 +52,7 @@ impl Default for Config {
         Config {
             plan: Plan::Default,
             executions: None,
+            classes: DEFAULT_CLASSES,
             time: None,
             seed: 0,
             jobs: 1,
@@ -70,6 +73,9 @@ impl Default for Config {
 
 /// Executions that the default makes in the order of preemptions, and as many without a bound.
 pub(crate) const DEFAULT_EXECUTIONS: u64 = 20_000;
+
+/// Of how many executions the classes are counted, unless told otherwise.
+const DEFAULT_CLASSES: u64 = 10_000;
 
 /// Executions at random that the default makes after that, and random strategies unless told otherwise.
 pub(crate) const DEFAULT_WALKS: u64 = 2_000;
@@ -169,6 +175,13 @@ impl Config {
     /// ones at once.
     pub fn executions(self, executions: u64) -> Config {
         Config { executions: Some(executions), ..self }
+    }
+
+    /// Counts the distinct happens-before relations ([`crate::Report::growth`], and the states of [`crate::Report::levels`]) of so many executions: the
+    /// first ones, 10,000 by default. To count them takes up to a seventh of the time of executions at random, within delays or
+    /// depth, or without reduction; other searches need them, and count all.
+    pub fn count_classes(self, executions: u64) -> Config {
+        Config { classes: executions, ..self }
     }
 
     /// At most so long. A step that has not ended two seconds after that, because a loop never comes to an operation or waits

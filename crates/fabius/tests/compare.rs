@@ -75,3 +75,32 @@ fn configurations_that_differ_in_more_than_their_seed_are_told_apart() {
     let names: Vec<(&str, usize)> = compared.strategies.iter().map(|s| (s.strategy.as_str(), s.runs.len())).collect();
     assert_eq!(names, [("icb", 1), ("random", 2), ("random (2)", 1), ("icb (2)", 1)]);
 }
+
+#[test]
+fn classes_are_counted_as_long_as_was_asked() {
+    let curve = |config: Config| {
+        let report = config.explore(increments(true));
+        assert!(!report.is_bug(), "{report}");
+        (report.executions + report.walks, report.growth.last().copied(), report.levels.last().map(|l| l.states))
+    };
+    for config in [Config::new().random(100), Config::new().pct(3, 100), Config::new().urw(100)] {
+        let (executions, end, _) = curve(config.clone());
+        assert_eq!((executions, end.map(|g| (g.executions, g.distinct))), (100, Some((100, 2))));
+        let (executions, end, _) = curve(config.clone().count_classes(1));
+        assert_eq!((executions, end.map(|g| (g.executions, g.distinct))), (100, Some((1, 1))));
+        let (executions, end, _) = curve(config.count_classes(0));
+        assert_eq!((executions, end), (100, None));
+    }
+    for config in [Config::new().exhaustive(), Config::new().preemptions(5), Config::new().delays(5)] {
+        let config = config.without_reduction();
+        let (all, end, states) = curve(config.clone());
+        assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((all, 2)), Some(2)));
+        let (executions, end, states) = curve(config.clone().count_classes(all));
+        assert_eq!((executions, end.map(|g| g.executions), states), (all, Some(all), Some(2)));
+        let (executions, end, states) = curve(config.count_classes(all - 1));
+        assert_eq!((executions, end.map(|g| g.executions), states), (all, Some(all - 1), Some(0)));
+    }
+    // Where the search needs them, all are counted.
+    let (executions, end, states) = curve(Config::new().preemptions(5).count_classes(0));
+    assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((executions, 2)), Some(2)));
+}

@@ -41,7 +41,7 @@ fn executions<S: System + Sync>(system: &S, options: &Options) -> (Vec<u64>, u64
             counts.resize(cost + 1, 0);
         }
         counts[cost] += 1;
-        relations.lock().expect("no worker has panicked").insert(complete.signature);
+        relations.lock().expect("no worker has panicked").insert(complete.signature.expect("it is counted"));
     });
     assert!(outcome.bug.is_none() && outcome.cut.is_none() && outcome.exhausted, "{outcome:?}");
     let relations = relations.into_inner().expect("no worker has panicked").len() as u64;

@@ -19,8 +19,9 @@
 //!    same steps. Elsewhere what follows the second step matters, too, and all races of each execution are reversed.
 
 use crate::dispatcher::Move;
-use crate::execution::{Execution, Spare};
+use crate::execution::Execution;
 use crate::growth::Growth;
+use crate::kept::Spare;
 use crate::node::{Context, Script, Stop};
 use crate::scheduler::Pick;
 use crate::search::{Bug, Cut, Found};
@@ -314,7 +315,7 @@ impl<'a, T> Explored<'a, T> {
             steps,
             taken: run.taken(),
         });
-        self.signatures.insert(signature);
+        self.signatures.extend(signature);
         (!is_complete && context.options.deadlock).then_some(Stop::Bug(Bug::Deadlock))
     }
 

@@ -143,10 +143,10 @@ pub(crate) fn usual_stack() -> usize {
 const LARGEST: usize = isize::MAX as usize / 2;
 
 /// Fibers whose jobs have ended, all with the usual stack, the highest of them last: so a thread has the same stack in as good as
-/// every execution, whoever ended first in the one before. What is known of a round of a loop may hold on that stack alone.
+/// every execution, whoever ended first in the one before. What is known of a round of a loop may hold on that stack alone. Each is
+/// with where its stack begins, so that fibers that are not needed are not looked at.
 #[derive(Default)]
-#[allow(clippy::vec_box, reason = "a fiber that runs must not move")]
-pub(crate) struct Idle(Vec<Box<Fiber>>);
+pub(crate) struct Idle(Vec<(usize, Box<Fiber>)>);
 
 /// As many as are kept.
 const KEPT: usize = 256;
@@ -156,8 +156,9 @@ impl Idle {
     #[inline]
     pub fn add(&mut self, fiber: Box<Fiber>) {
         if self.0.len() < KEPT && fiber.stack == usual_stack() {
-            let at = self.0.partition_point(|other| other.slot.top < fiber.slot.top);
-            self.0.insert(at, fiber);
+            let top = fiber.slot.top;
+            let at = self.0.iter().rposition(|(other, _)| *other < top).map_or(0, |lower| lower + 1);
+            self.0.insert(at, (top, fiber));
         }
     }
 }
@@ -175,7 +176,7 @@ impl Fiber {
     pub unsafe fn start(job: Job<'_>, stack: usize, idle: &mut Idle, free: fn()) -> io::Result<(Box<Fiber>, Exit)> {
         let known = if stack == usual_stack() { idle.0.pop() } else { None };
         let mut fiber = match known {
-            Some(fiber) => fiber,
+            Some((_, fiber)) => fiber,
             None => Fiber::new(stack, idle, free)?,
         };
         fiber.slot.job = Some(job.body);
