@@ -132,8 +132,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
 
     /// Remembers what is known of this point, from which others will go on.
     pub fn mark(&mut self) {
-        let Kept { marks, classes, numbers, born, steps, .. } = &mut *self.spare;
-        marks.add(*steps, classes, numbers, *born);
+        self.spare.mark();
     }
 
     /// The happens-before relation so far as a number, unless it is not found out.

@@ -168,12 +168,12 @@ impl Kept {
             };
         };
         let Kept { classes, taken, numbers, marks, born, .. } = self;
-        if marks.put_back(steps, classes, numbers, born) {
+        if marks.put_back(steps, (!self.is_unclassed).then_some(classes), numbers, born) {
             taken.begin_like(&self.taken_last, steps as usize);
             self.steps = steps;
         } else {
             self.follow(Some(first), &before[..at], None);
-            self.marks.add(steps, &self.classes, &self.numbers, self.born);
+            self.mark();
         }
         self.follow(None, &before[at..], None);
     }
@@ -232,7 +232,12 @@ impl Kept {
                 Made::Step { task, write, may_write, variable, other } => {
                     if others_go_on {
                         others_go_on = false;
-                        marks.add(self.steps + taken.steps() - steps, classes, numbers, self.born);
+                        marks.add(
+                            self.steps + taken.steps() - steps,
+                            is_classed.then_some(&*classes),
+                            numbers,
+                            self.born,
+                        );
                     }
                     if is_classed {
                         classes.made(task, variable, write, other);
@@ -269,8 +274,14 @@ impl Kept {
         }
         self.steps += taken.steps() - steps;
         if others_go_on {
-            marks.add(self.steps, classes, numbers, self.born);
+            self.mark();
         }
+    }
+
+    /// Remembers what is known of this point, from which others will go on.
+    pub fn mark(&mut self) {
+        let classes = (!self.is_unclassed).then_some(&self.classes);
+        self.marks.add(self.steps, classes, &self.numbers, self.born);
     }
 
     /// A thread has finished in its last step.

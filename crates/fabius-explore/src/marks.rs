@@ -54,15 +54,20 @@ impl Marks {
         self.wanted = rest.and_then(|steps| steps.checked_sub(1)).filter(|wanted| (1..=common).contains(wanted));
     }
 
-    /// Remembers a point.
-    pub fn add(&mut self, steps: u32, classes: &Classes, numbers: &[u32], born: u32) {
-        if !self.is_on || classes.size() > LARGE || self.marks.back().is_some_and(|last| last.steps >= steps) {
+    /// Remembers a point; without a class, if none is found out.
+    pub fn add(&mut self, steps: u32, classes: Option<&Classes>, numbers: &[u32], born: u32) {
+        if !self.is_on
+            || classes.is_some_and(|classes| classes.size() > LARGE)
+            || self.marks.back().is_some_and(|last| last.steps >= steps)
+        {
             return;
         }
         let oldest = if self.marks.len() == MOST { self.marks.pop_front() } else { None };
         let mut mark = oldest.or_else(|| self.spare.pop()).unwrap_or_default();
         (mark.steps, mark.born) = (steps, born);
-        mark.classes.clone_from(classes);
+        if let Some(classes) = classes {
+            mark.classes.clone_from(classes);
+        }
         mark.numbers.clear();
         mark.numbers.extend_from_slice(numbers);
         self.marks.push_back(mark);
@@ -80,9 +85,11 @@ impl Marks {
 
     /// Puts there what is remembered of the point after so many steps of the last execution, which the next one has in common with
     /// it. Says whether it was.
-    pub fn put_back(&self, steps: u32, classes: &mut Classes, numbers: &mut Vec<u32>, born: &mut u32) -> bool {
+    pub fn put_back(&self, steps: u32, classes: Option<&mut Classes>, numbers: &mut Vec<u32>, born: &mut u32) -> bool {
         let Some(mark) = self.marks.back().filter(|mark| mark.steps == steps) else { return false };
-        classes.clone_from(&mark.classes);
+        if let Some(classes) = classes {
+            classes.clone_from(&mark.classes);
+        }
         numbers.clear();
         numbers.extend_from_slice(&mark.numbers);
         *born = mark.born;
@@ -139,14 +146,14 @@ mod tests {
         classes.born(None, 0, 0);
         classes.announced(0, None, None);
         let there = classes.number();
-        marks.add(1, &classes, &numbers, born);
+        marks.add(1, Some(&classes), &numbers, born);
         classes.announced(0, None, None);
-        marks.add(2, &classes, &numbers, born);
+        marks.add(2, Some(&classes), &numbers, born);
         marks.begin(&[(0, 1), (1, 1)], &[(0, 2)]);
-        assert!(marks.wanted() == Some(1) && !marks.put_back(2, &mut classes, &mut numbers, &mut born));
-        assert!(marks.put_back(1, &mut classes, &mut numbers, &mut born));
+        assert!(marks.wanted() == Some(1) && !marks.put_back(2, Some(&mut classes), &mut numbers, &mut born));
+        assert!(marks.put_back(1, Some(&mut classes), &mut numbers, &mut born));
         assert_eq!(classes.number(), there);
         marks.begin(&[(1, 2)], &[(0, 1), (1, 1)]);
-        assert!(!marks.put_back(1, &mut classes, &mut numbers, &mut born));
+        assert!(!marks.put_back(1, Some(&mut classes), &mut numbers, &mut born));
     }
 }
