@@ -9,13 +9,15 @@ use crate::search::{Bug, Cut, Found, Options};
 use crate::system::System;
 use fabius_trace::Turn;
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Candidates that are tried at most.
 const EFFORT: usize = 2_000;
 
-/// A shortened version of what was found; infinite executions stay as they are, and those that are as short as can be.
-pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found {
+/// A shortened version of what was found; infinite executions stay as they are, and those that are as short as can be. As soon as `stop`
+/// is set, or the time is over, no more is tried.
+pub fn shrink<S: System>(system: &S, options: &Options, found: &Found, stop: &AtomicBool) -> Found {
     let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let mut best = found.clone();
     if matches!(found.what, Bug::Livelock | Bug::Property(_) | Bug::Condition(..)) {
@@ -23,7 +25,9 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found) -> Found 
     }
     let tried = Cell::new(0);
     // What is found is an answer as it is.
-    let is_enough = || tried.get() >= EFFORT || options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let is_over =
+        || stop.load(Ordering::Relaxed) || options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let is_enough = || tried.get() >= EFFORT || is_over();
     let try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
         tried.set(tried.get() + 1);
         run(&context, turns, Some(&best.what)).ok().filter(|c| is_better(c, best))

@@ -26,6 +26,8 @@
     return `${scope}\n${c.variable}`;
   };
   const stackOf = (i) => steps[i].actions.at(-1)?.stack ?? [];
+  // In the middle of a high stack stands how many procedures are not named.
+  const depth = (stack) => stack.reduce((sum, p) => sum + +(/^\.\. (\d+) more \.\.$/.exec(p)?.[1] ?? 1), 0);
 
   let now = 0, timer = null, visible = items.map(() => true), tops = [], rows = items.map((e) => +e.dataset.r);
 
@@ -128,7 +130,7 @@
       const frame = typeof v.scope === "object";
       if (v.scope === "shared") groups[0][1].push([id, v]);
       else if (v.scope === "object") groups[1][1].push([id, v]);
-      else if (v.lane === lane && v.from <= i && (!frame || v.scope.frame < stack.length)) groups[2][1].push([id, v]);
+      else if (v.lane === lane && v.from <= i && (!frame || v.scope.frame < depth(stack))) groups[2][1].push([id, v]);
     }
     const pane = $("values");
     pane.replaceChildren();

@@ -182,7 +182,7 @@ fn failed(options: &Options, shrinking: Duration, found: Found, answer: &mut Ans
     let enough = Instant::now() + shrinking;
     let deadline = Some(options.deadline.map_or(enough, |deadline| deadline.min(enough)));
     let options = Options { strategy: Strategy::Iterative, deadline, ..options.clone() };
-    let found = shrink::shrink(&Program, &options, &found);
+    let found = shrink::shrink(&Program, &options, &found, &rt().header.halt);
     let (first, second) = (once(&found.schedule), once(&found.schedule));
     match (first, second) {
         (Some(Once { kind: Some(kind), number, message, run }), Some(second))

@@ -1,10 +1,10 @@
 //! Names and values for people.
 
-use crate::config::Config;
+use crate::config::{Buffer, Config, Frame, Object, Task};
 use crate::eval::Scope;
 use crate::layout::Layout;
 use crate::rules::scope_of;
-use crate::value::{TaskId, Value};
+use crate::value::{ObjectId, TaskId, Value};
 use fabius_explore::system::{ANONYMOUS, BufferId, number_of_declared};
 use fabius_lang::program::{
     Base, ExprKind, Local, Place, Program, Projection, RecordId, RecordKind, Shown, Stmt, Type, UNSET, UNSET_BYTES,
@@ -12,7 +12,7 @@ use fabius_lang::program::{
 };
 use fabius_lang::walk;
 use fabius_trace::{Change, LaneKind, Scope as Owner};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// So far is a pointer moved that has no value.
 const NEAR: u64 = 1 << 32;
@@ -125,6 +125,33 @@ impl Names {
     }
 }
 
+/// What a statement can change: of the procedures of its task, the innermost ones. Stacks may be high.
+pub(crate) struct Before {
+    globals: Vec<Value>,
+    heap: BTreeMap<ObjectId, Object>,
+    own: Vec<Value>,
+    task: TaskId,
+    frames: Vec<Frame>,
+    /// How many frames are beneath these.
+    beneath: usize,
+}
+
+impl Before {
+    /// In front of a statement of the running task of a buffer.
+    pub(crate) fn of(config: &Config, buffer: &Buffer, task: &Task) -> Before {
+        // A statement begins or ends one procedure at most, and changes the last two of those that there are before and after.
+        let beneath = task.frames.len().saturating_sub(3);
+        Before {
+            globals: config.globals.clone(),
+            heap: config.heap.clone(),
+            own: buffer.own.clone(),
+            task: task.id,
+            frames: task.frames[beneath..].to_vec(),
+            beneath,
+        }
+    }
+}
+
 /// Changes of the variables of one owner.
 struct Owned<'a> {
     owner: Owner,
@@ -145,14 +172,14 @@ impl<'a> Variables<'a> {
 
     /// The scalars that differ between two configurations: globals, heap, and what the running task of the buffer sees,
     /// its caller's locals included, for what a return stores there. What is in one of them alone is left out.
-    pub(crate) fn changes(&self, before: &Config, after: &Config, n: BufferId, names: &Names) -> Vec<Change> {
+    pub(crate) fn changes(&self, before: &Before, after: &Config, n: BufferId, names: &Names) -> Vec<Change> {
         let mut out = Vec::new();
-        let buffers = before.buffers.get(&n).zip(after.buffers.get(&n));
+        let buffer = after.buffers.get(&n);
         let told = |g: &fabius_lang::program::Global| !g.name.starts_with('$');
         for (g, global) in self.program.globals.iter().enumerate().filter(|(_, g)| told(g)) {
-            let (old, new) = match (global.per_thread, buffers) {
+            let (old, new) = match (global.per_thread, buffer) {
                 (false, _) => (&before.globals[g], &after.globals[g]),
-                (true, Some((old, new))) => (&old.own[g], &new.own[g]),
+                (true, Some(buffer)) => (&before.own[g], &buffer.own[g]),
                 (true, None) => continue,
             };
             let owner = if global.per_thread { Owner::Lane } else { Owner::Shared };
@@ -166,10 +193,11 @@ impl<'a> Variables<'a> {
                 self.differences(&name, &Type::Record(object.record), &object.value, &new.value, names, &mut out);
             }
         }
-        let tasks = buffers.and_then(|(old, new)| old.innermost().zip(new.innermost()));
-        let Some((old, new)) = tasks else { return out };
-        let all = old.frames.len().min(new.frames.len());
-        for (at, (old, new)) in old.frames.iter().zip(&new.frames).enumerate().skip(all.saturating_sub(2)) {
+        let task = buffer.and_then(|buffer| buffer.innermost()).filter(|task| task.id == before.task);
+        let Some(task) = task else { return out };
+        let all = (before.beneath + before.frames.len()).min(task.frames.len());
+        let old = (before.beneath..).zip(&before.frames);
+        for ((at, old), new) in old.zip(&task.frames[before.beneath..]).filter(|((at, _), _)| at + 2 >= all) {
             if old.proc == new.proc {
                 let locals = &self.program.procs[old.proc].locals;
                 let values = old.locals.iter().zip(&new.locals);

@@ -239,7 +239,8 @@ pub struct Action {
     pub file: Option<String>,
     /// The statement's source text, on one line.
     pub text: String,
-    /// Procedures the statement is in, outermost first.
+    /// Procedures the statement is in, outermost first. Of more than 64 the outermost 32 and the innermost 31, and between them how many
+    /// there are besides: `.. 936 more ..`.
     pub stack: Vec<String>,
     /// Variables whose value changed.
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Vec::is_empty"))]
@@ -247,6 +248,32 @@ pub struct Action {
     /// What else happened, for instance `printed (1, 2)` or `blocks`.
     #[cfg_attr(feature = "documents", serde(default, skip_serializing_if = "Option::is_none"))]
     pub note: Option<String>,
+}
+
+/// Procedures of a stack that are named. A trace of a deep recursion would fill the memory otherwise: each statement has its own.
+const NAMED: usize = 64;
+
+impl Action {
+    /// Names a stack of these procedures, outermost first.
+    pub fn stack_of<'a>(procedures: impl ExactSizeIterator<Item = &'a str> + Clone) -> Vec<String> {
+        let all = procedures.len();
+        if all <= NAMED {
+            return procedures.map(String::from).collect();
+        }
+        let (outermost, innermost) = (NAMED / 2, NAMED - NAMED / 2 - 1);
+        let more = all - outermost - innermost;
+        let mut stack: Vec<String> = procedures.clone().take(outermost).map(String::from).collect();
+        stack.push(format!(".. {more} more .."));
+        stack.extend(procedures.skip(outermost + more).map(String::from));
+        stack
+    }
+
+    /// How many procedures the statement is in.
+    pub fn depth(&self) -> usize {
+        let more = |name: &String| name.strip_prefix(".. ")?.strip_suffix(" more ..")?.parse().ok();
+        let more: Option<usize> = self.stack.get(NAMED / 2).and_then(more);
+        self.stack.len() + more.map_or(0, |more| more - 1)
+    }
 }
 
 /// A variable that changed.

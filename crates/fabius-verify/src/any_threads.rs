@@ -450,8 +450,10 @@ fn witness(
             match follow(&translated, solver(&plan.solver)?, depth, work.limits, work)? {
                 Outcome::Bug(witness) => {
                     let happened = || lift(&events(&witness), translated.nesting);
-                    let shown =
-                        || as_threads(program, id, plan, least, &happened().map_err(|e| ProofError::Internal(e.0))?);
+                    let shown = |limits: &Limits<'_>| {
+                        let happened = happened().map_err(|e| ProofError::Internal(e.0))?;
+                        as_threads(program, id, plan, least, &happened, limits)
+                    };
                     return work.replay(shown).map(Some);
                 }
                 Outcome::Safe { cuts, .. } if cuts.is_empty() && threads == ruled_out => {
@@ -475,6 +477,7 @@ fn as_threads(
     plan: &ProofPlan,
     least: Least,
     happened: &Happened,
+    limits: &Limits<'_>,
 ) -> Result<Verdict, ProofError> {
     let of = |process: usize| happened.processes.iter().filter(|(_, of)| *of == process).count() as u32;
     let any = program.processes.iter().enumerate().filter(|(_, p)| p.count.is_none());
@@ -482,7 +485,7 @@ fn as_threads(
     let all = with_instances(program.clone(), &instances).map_err(|e| ProofError::Internal(e.message))?;
     let instances = [id.instances.clone(), instances].concat();
     let id = program_id(&id.file, &program.source, &id.consts, &instances);
-    let mut verdict = found(&all, &id, plan.sequentialization, &happened.schedule)?;
+    let mut verdict = found(&all, &id, plan.sequentialization, &happened.schedule, limits)?;
     if let Verdict::Bug { trace } = &mut verdict {
         let order: Vec<u32> = happened.processes.iter().filter_map(|(task, _)| *task).collect();
         trace.cost = new_rounds(&trace.schedule(), &order).min(least.rounds - 1);

@@ -43,7 +43,9 @@ fn decide(
     let mut bounds = proof_bounds(what, id);
     bounds.limits = translated.limits.clone();
     Ok(match outcome {
-        Outcome::Bug(witness) => work.replay(|| confirm_witness(program, id, what, translated, &witness))?,
+        Outcome::Bug(witness) => {
+            work.replay(|limits| confirm_witness(program, id, what, (translated, &witness), limits))?
+        }
         Outcome::Unknown => {
             bounds.completed = None;
             bounds.limits.extend(no_deadlocks(program, plan));
@@ -98,7 +100,7 @@ fn who_waits(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut Wor
         match follow(&translated, solver(&plan.solver)?, plan.depth(), &limits, work)? {
             Outcome::Bug(witness) => {
                 let what = plan.sequentialization;
-                match work.replay(|| confirm_witness(program, id, what, &translated, &witness)) {
+                match work.replay(|limits| confirm_witness(program, id, what, (&translated, &witness), limits)) {
                     // The translation lets the first task of a buffer be stuck at a wait that it has passed when it began: no
                     // execution, and what else waits is not known.
                     Err(ProofError::Internal(_)) => {}

@@ -239,7 +239,7 @@ fn checked(
         // Without limits: it is found.
         outcome.bug = Some(together::apart(&Machine::new(program, plan.points), &waits, &options, found));
     }
-    outcome.bug = outcome.bug.map(|found| shrink::shrink(&engine, &options, &found));
+    outcome.bug = outcome.bug.map(|found| shrink::shrink(&engine, &options, &found, stop));
     let bounds = Bounds {
         bound: plan.bound,
         completed: outcome.completed,

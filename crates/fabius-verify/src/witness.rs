@@ -10,6 +10,7 @@ use fabius_explore::shrink;
 use fabius_lang::program::Program;
 use fabius_machine::Machine;
 use fabius_sequential::bmc::{Depth, Outcome, Print, Witness};
+use fabius_smt::Limits;
 use fabius_trace::{Bounds, Points, ProgramId, Reason, Schedule, Verdict};
 use fabius_translate::explicit::Trace;
 use fabius_translate::{Event, Translated, lift};
@@ -29,7 +30,7 @@ pub fn shown(
         let depth = Depth { unwind: 1 << step, recursion: 1 << step };
         match follow(&translated, solver(&plan.solver)?, depth, work.limits, work)? {
             Outcome::Bug(witness) => {
-                return work.replay(|| confirm_witness(program, id, what, &translated, &witness));
+                return work.replay(|limits| confirm_witness(program, id, what, (&translated, &witness), limits));
             }
             Outcome::Safe { cuts, within_64_bits: true } if cuts.is_empty() => {
                 reason = Some(beyond_64_bits());
@@ -54,11 +55,11 @@ pub fn confirm_witness(
     program: &Program,
     id: &ProgramId,
     what: Sequentialization,
-    translated: &Translated,
-    witness: &Witness,
+    (translated, witness): (&Translated, &Witness),
+    limits: &Limits<'_>,
 ) -> Result<Verdict, ProofError> {
     let happened = lift(&events(witness), translated.nesting).map_err(|e| ProofError::Internal(e.0))?;
-    match found(program, id, what, &happened.schedule) {
+    match found(program, id, what, &happened.schedule, limits) {
         Err(ProofError::Internal(_)) if witness.beyond_64_bits => {
             let message = "there is a counterexample, but it chooses an `int` beyond 64 bits and cannot be run";
             Ok(not_run(id, what, Reason::Program { message: message.into() }))
@@ -81,22 +82,23 @@ pub fn events(witness: &Witness) -> Vec<Event> {
     witness.prints.iter().filter_map(event).collect()
 }
 
-/// Replays a schedule in the reference semantics.
+/// Replays a schedule in the reference semantics, after it was made shorter as far as the limits allow.
 pub fn found(
     program: &Program,
     id: &ProgramId,
     what: Sequentialization,
     schedule: &Schedule,
+    limits: &Limits<'_>,
 ) -> Result<Verdict, ProofError> {
     let (bound, scheduler) = what.cost();
     let machine = Machine::new(program, Points::All);
-    let options = Options { bound, scheduler, ..Options::default() };
+    let options = Options { bound, scheduler, deadline: limits.deadline, ..Options::default() };
     let found = match shrink::find(&machine, &options, schedule) {
         Ok(found) => found,
         Err(Some(cut)) => return Ok(not_run(id, what, reason(cut, program))),
         Err(None) => return Err(ProofError::Internal("the counterexample is not an execution".into())),
     };
-    let found = shrink::shrink(&machine, &options, &found);
+    let found = shrink::shrink(&machine, &options, &found, limits.stop);
     let plan = Plan { bound, scheduler, ..Plan::default() };
     match confirm(program, id, &plan, &found) {
         Ok(trace) => Ok(Verdict::Bug { trace: Box::new(trace) }),

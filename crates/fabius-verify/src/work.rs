@@ -27,9 +27,9 @@ pub struct Work<'a> {
 
 impl Work<'_> {
     /// Lifts and replays something.
-    pub fn replay<T>(&mut self, run: impl FnOnce() -> T) -> T {
+    pub fn replay<T>(&mut self, run: impl FnOnce(&Limits<'_>) -> T) -> T {
         let began = Instant::now();
-        let done = run();
+        let done = run(self.limits);
         self.replaying += began.elapsed();
         done
     }

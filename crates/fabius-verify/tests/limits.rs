@@ -1,13 +1,16 @@
 //! Limits hold within one step, and deep or wide programs are answered.
 
-use fabius_trace::{Bound, Points, Reason, Verdict};
+use fabius_explore::search::Options;
+use fabius_explore::shrink;
+use fabius_machine::Machine;
+use fabius_trace::{Bound, Points, Reason, Scope, Turn, Verdict};
 use fabius_verify::compare::{Extent, Way, measure};
 use fabius_verify::graph::{GraphError, graph};
 use fabius_verify::prove::{Budget, Caps, Deadlocks, Form, ProofError, Sequentialization, text_of};
 use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Steps that do not end for long, in different ways.
 const ENDLESS: [&str; 4] = [
@@ -378,4 +381,35 @@ fn translated(source: &str) {
     }
     let text = text(none);
     assert!(text.is_ok_and(|text| text.contains("init {")));
+}
+
+#[test]
+fn what_was_found_is_shortened_no_more_once_somebody_wants_to_stop() {
+    let source = "var x: int; process a[1] { x = 1; x = 2; } process b[1] { x = 10; assert x > 10; }";
+    let program = fabius_lang::compile(source, &Default::default()).expect("it is a program");
+    let machine = Machine::new(&program, Points::All);
+    let turn = |task| Turn { task, choices: Vec::new() };
+    let found = shrink::find(&machine, &Options::default(), &[0, 0, 1, 1].map(turn)).expect("it fails");
+    let later = |set| shrink::shrink(&machine, &Options::default(), &found, &AtomicBool::new(set));
+    assert_eq!(later(false).schedule, [1, 1].map(turn));
+    assert_eq!(later(true), found);
+    let over = Options { deadline: Some(Instant::now()), ..Options::default() };
+    assert_eq!(shrink::shrink(&machine, &over, &found, &AtomicBool::new(false)), found);
+}
+
+#[test]
+fn what_a_deep_recursion_does_is_told_with_a_part_of_its_stack() {
+    let _with = with_others();
+    let source = "var x: int; proc down(n: int) { x = n; var m = n; if n < 3000 { down(n + 1); } m = m + 1; assert m < 0; } \
+                  init { down(1); }";
+    let Verdict::Bug { trace } = said(source, &Plan::default(), false) else { panic!("it fails") };
+    let actions = trace.steps.iter().flat_map(|step| &step.actions);
+    let deepest = actions.clone().max_by_key(|action| action.depth()).expect("something is done");
+    assert_eq!((deepest.depth(), deepest.stack.len()), (3001, 64));
+    assert_eq!([0, 31, 32, 33].map(|at| deepest.stack[at].as_str()), ["init", "down", ".. 2938 more ..", "down"]);
+    let whole = actions.clone().find(|action| action.depth() == 64).expect("it comes so deep");
+    assert_eq!((whole.stack.len(), whole.stack[32].as_str()), (64, "down"));
+    let last = trace.steps.last().and_then(|step| step.actions.iter().rev().find(|a| !a.changes.is_empty()));
+    let changes: Vec<_> = last.expect("`m` changes").changes.iter().map(|c| (c.variable.as_str(), c.scope)).collect();
+    assert_eq!(changes, [("m", Scope::Frame(3000))]);
 }

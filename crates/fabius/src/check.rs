@@ -394,5 +394,7 @@ fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
     if matches!(found.what, Bug::Fault(BugKind::Livelock, _)) {
         return found.clone();
     }
-    shrink::shrink(system, &Options { strategy: Strategy::Iterative, ..options.clone() }, found)
+    let options = Options { strategy: Strategy::Iterative, ..options.clone() };
+    // What told the search to stop does not tell that the bug is enough as it is.
+    shrink::shrink(system, &options, found, &AtomicBool::new(false))
 }

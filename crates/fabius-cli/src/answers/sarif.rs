@@ -144,7 +144,7 @@ fn thread_flows(trace: &ErrorTrace, place: &Place<'_>) -> Vec<Value> {
             order += 1;
             let mut at = json!({
                 "executionOrder": order,
-                "nestingLevel": action.stack.len(),
+                "nestingLevel": action.depth(),
                 "location": {
                     "physicalLocation": place.physical(action.span, action.at, action.file.as_deref()),
                     "message": message(&told(action)),

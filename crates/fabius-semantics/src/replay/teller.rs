@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::rules::Note;
 use crate::run::Observer;
-use crate::show::{Names, Variables, one_line, values_in};
+use crate::show::{Before, Names, Variables, one_line, values_in};
 use fabius_explore::system::BufferId;
 use fabius_lang::program::{Base, Check, ExprKind, Guard, Place, Program, Stmt, StmtKind, Type};
 use fabius_trace::{Action, Span};
@@ -14,7 +14,7 @@ pub(super) struct Teller<'a> {
     pub(super) names: Names,
     pub(super) actions: Vec<Action>,
     /// The configuration in front of the last statement.
-    before: Option<Config>,
+    before: Option<Before>,
     buffer: BufferId,
     /// What the last statement reads, with values.
     pub(super) values: Option<Vec<String>>,
@@ -69,9 +69,10 @@ impl Observer for Teller<'_> {
         self.names.refresh(self.program, config);
         self.told = false;
         let Some(stmt) = stmt else { return };
-        let task = config.buffers[&n].innermost().expect("a task is running");
+        let buffer = &config.buffers[&n];
+        let task = buffer.innermost().expect("a task is running");
         let proc = task.frames.last().expect("a task has a frame").proc;
-        self.before = Some(config.clone());
+        self.before = Some(Before::of(config, buffer, task));
         self.values = Some(values_in(self.program, config, n, stmt, &self.names));
         let source = &self.program.source;
         self.invariant = matches!(stmt.kind, StmtKind::Assert(_, Check::Invariant, _));
@@ -84,7 +85,7 @@ impl Observer for Teller<'_> {
             StmtKind::If(..) | StmtKind::While(..) => text.split('{').next().unwrap_or(text),
             _ => text,
         };
-        let stack = task.frames.iter().map(|f| self.program.procs[f.proc].name.clone()).collect();
+        let stack = Action::stack_of(task.frames.iter().map(|f| self.program.procs[f.proc].name.as_str()));
         let action = Action {
             file: None,
             span: stmt.span,
@@ -110,10 +111,7 @@ impl Observer for Teller<'_> {
 
     fn after(&mut self, config: &Config, note: Option<Note>) {
         self.names.refresh(self.program, config);
-        if !self.told {
-            return;
-        }
-        let before = self.before.take().unwrap_or_default();
+        let Some(before) = self.before.take().filter(|_| self.told) else { return };
         let changed = Variables::of(self.program).changes(&before, config, self.buffer, &self.names);
         let note = note.map(|n| match n {
             Note::Chose(b) => format!("chose {b}"),

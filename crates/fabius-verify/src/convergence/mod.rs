@@ -25,6 +25,7 @@ use fabius_lang::program::{Program, StmtKind};
 use fabius_lang::waits::Waits;
 use fabius_lang::walk::statements;
 use fabius_machine::Machine;
+use fabius_smt::Limits;
 use fabius_trace::{Bound, Bounds, Points, ProgramId, Reason, Schedule, SchedulerKind, Span, Verdict};
 use fabius_translate::Unsupported;
 use steps::Steps;
@@ -136,7 +137,9 @@ pub fn attempt(program: &Program, id: &ProgramId, plan: &ProofPlan, work: &mut W
         Reached::Fails(contexts, _) => {
             let schedule = witness::shown(&mut steps, contexts, plan.deadlock, work.limits);
             return match schedule {
-                Some(schedule) => work.replay(|| replayed(program, id, &schedule, contexts)).map(of_verdict),
+                Some(schedule) => {
+                    work.replay(|limits| replayed(program, id, &schedule, contexts, limits)).map(of_verdict)
+                }
                 None if work.limits.are_hit() => Ok(unknown(cut_by(work.limits))),
                 None => Ok(unknown(Reason::Program { message: format!("{} fail, and is not shown", some(contexts)) })),
             };
@@ -195,17 +198,23 @@ fn verified(id: &ProgramId, bounds: Bounds) -> Report {
 }
 
 /// The bug that a schedule shows, in the reference semantics.
-fn replayed(program: &Program, id: &ProgramId, schedule: &Schedule, contexts: u32) -> Result<Verdict, ProofError> {
+fn replayed(
+    program: &Program,
+    id: &ProgramId,
+    schedule: &Schedule,
+    contexts: u32,
+    limits: &Limits<'_>,
+) -> Result<Verdict, ProofError> {
     let machine = Machine::new(program, Points::All);
     let (bound, scheduler) = (Bound::Contexts, SchedulerKind::Bag);
-    let options = Options { bound, scheduler, ..Options::default() };
+    let options = Options { bound, scheduler, deadline: limits.deadline, ..Options::default() };
     let internal = |message: &str| ProofError::Internal(message.into());
     let found =
         shrink::find(&machine, &options, schedule).map_err(|_| internal("what contexts show is no execution"))?;
     if found.cost >= contexts.max(1) {
         return Err(internal("what contexts show costs more than they do"));
     }
-    let found = shrink::shrink(&machine, &options, &found);
+    let found = shrink::shrink(&machine, &options, &found, limits.stop);
     match confirm(program, id, &Plan { bound, scheduler, ..Plan::default() }, &found) {
         Ok(trace) => Ok(Verdict::Bug { trace: Box::new(trace) }),
         Err(CheckError::Internal(message)) => Err(ProofError::Internal(message)),
