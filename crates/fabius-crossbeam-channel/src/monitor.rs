@@ -20,15 +20,14 @@ thread_local! {
     static ALL: &'static Resource<Nothing> = Box::leak(Box::new(Resource::unordered(Nothing)));
 }
 
-#[track_caller]
-fn all() -> &'static Resource<Nothing> {
-    assert!(is_inside(), "channels of `fabius-crossbeam-channel` work only inside of `fabius::check`");
+fn all(at: At) -> &'static Resource<Nothing> {
+    assert!(is_inside(), "channels of `fabius-crossbeam-channel` work only inside of `fabius::check`: used at {at}");
     ALL.with(|all| *all)
 }
 
 /// A scheduling point: waits until this holds, or until then; whether it held.
 pub(crate) fn wait(name: &'static str, at: At, ready: impl Fn() -> bool, until: Option<Instant>) -> bool {
-    all().when(name, at, |_| ready(), until, |_| ()).is_some()
+    all(at).when(name, at, |_| ready(), until, |_| ()).is_some()
 }
 
 /// A scheduling point.
@@ -39,7 +38,7 @@ pub(crate) fn point(name: &'static str, at: At) {
 /// A scheduling point in front of what is done also if the stack is unwound, and outside of executions.
 pub(crate) fn finally(name: &'static str, at: At, change: impl FnOnce()) {
     if is_inside() {
-        all().change(name, at, |_| change());
+        all(at).change(name, at, |_| change());
     } else {
         change();
     }

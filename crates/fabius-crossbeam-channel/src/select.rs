@@ -34,6 +34,8 @@ pub struct Select<'a> {
 pub struct SelectedOperation<'a> {
     operation: Operation,
     handle: *const (),
+    /// Where it was selected.
+    at: At,
     used: bool,
     select: PhantomData<&'a ()>,
 }
@@ -94,9 +96,9 @@ impl<'a> Select<'a> {
         monitor::wait(name, at, is_decided, None);
     }
 
-    fn selected(token: &Arc<Token>, (index, handle): (usize, &dyn Handle)) -> SelectedOperation<'a> {
+    fn selected(token: &Arc<Token>, (index, handle): (usize, &dyn Handle), at: At) -> SelectedOperation<'a> {
         let operation = Operation { token: token.clone(), index };
-        SelectedOperation { operation, handle: address(handle), used: false, select: PhantomData }
+        SelectedOperation { operation, handle: address(handle), at, used: false, select: PhantomData }
     }
 
     /// Selects before time is up.
@@ -106,7 +108,7 @@ impl<'a> Select<'a> {
         monitor::point("select", at);
         if let Some((index, handle)) = self.pick(Some(&token)) {
             handle.commit(&of(index));
-            return Some(Select::selected(&token, (index, handle)));
+            return Some(Select::selected(&token, (index, handle), at));
         }
         self.handles().for_each(|(index, handle)| handle.enter(&of(index)));
         self.wait("selected", at, until, || token.chosen().is_some(), Some(&token));
@@ -120,7 +122,7 @@ impl<'a> Select<'a> {
         if chosen.is_none() {
             handle.commit(&of(index));
         }
-        Some(Select::selected(&token, (index, handle)))
+        Some(Select::selected(&token, (index, handle), at))
     }
 
     /// Waits until something holds, one is ready, or time is up.
@@ -154,11 +156,12 @@ impl<'a> Select<'a> {
     /// As in crossbeam-channel: a scheduling point.
     #[track_caller]
     pub fn try_select(&mut self) -> Result<SelectedOperation<'a>, TrySelectError> {
-        self.look("try_select", Location::caller());
+        let at = Location::caller();
+        self.look("try_select", at);
         let token = Arc::new(Token::default());
         let (index, handle) = self.pick(Some(&token)).ok_or(TrySelectError)?;
         handle.commit(&Operation { token: token.clone(), index });
-        Ok(Select::selected(&token, (index, handle)))
+        Ok(Select::selected(&token, (index, handle), at))
     }
 
     /// As in crossbeam-channel: a scheduling point; waits until an operation can be done.
@@ -223,6 +226,7 @@ impl SelectedOperation<'_> {
         self.operation.index
     }
 
+    #[track_caller]
     fn check(&mut self, handle: &dyn Handle) {
         self.used = true;
         assert!(address(handle) == self.handle, "passed a side of a channel that was not selected");
@@ -252,7 +256,7 @@ impl SelectedOperation<'_> {
 impl Drop for SelectedOperation<'_> {
     fn drop(&mut self) {
         if !self.used && !std::thread::panicking() {
-            panic!("dropped `SelectedOperation` without completing the operation");
+            panic!("dropped `SelectedOperation` without completing the operation, which was selected at {}", self.at);
         }
     }
 }

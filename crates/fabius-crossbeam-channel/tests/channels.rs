@@ -395,10 +395,43 @@ fn a_message_orders_and_another_channel_does_not() {
 }
 
 #[test]
-#[should_panic(expected = "only inside of `fabius::check`")]
+#[should_panic(expected = "only inside of `fabius::check`: used at ")]
 fn outside_of_a_check_there_are_none() {
     let (sender, _receiver) = unbounded();
     let _ = sender.send(1);
+}
+
+#[test]
+fn misuse_of_a_selection_is_shown_where_the_test_selects() {
+    let begins = line!();
+    let dropped = explore(|| {
+        let (_sender, receiver) = bounded::<()>(0);
+        let mut select = Select::new();
+        select.recv(&receiver);
+        drop(select.try_select());
+        let (sender, receiver) = bounded(1);
+        sender.send(()).unwrap();
+        select = Select::new();
+        select.recv(&receiver);
+        drop(select.select());
+    });
+    let line = |after: u32| format!("channels.rs:{}:", begins + after);
+    let text = dropped.failure().unwrap();
+    assert!(
+        text.contains("without completing the operation, which was selected at") && text.contains(&line(10)),
+        "{text}"
+    );
+    let other = explore(|| {
+        let (sender, receiver) = bounded(1);
+        let (_other_sender, other) = bounded::<()>(1);
+        sender.send(()).unwrap();
+        let mut select = Select::new();
+        select.recv(&receiver);
+        let _ = select.select().recv(&other);
+    });
+    let text = other.failure().unwrap();
+    assert!(text.contains("a side of a channel that was not selected") && text.contains(&line(24)), "{text}");
+    assert!(!text.contains("select.rs"), "{text}");
 }
 
 #[test]

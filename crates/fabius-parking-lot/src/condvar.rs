@@ -83,6 +83,7 @@ impl Condvar {
     }
 
     /// Waits; whether time was up. To begin to wait, to release the lock, to be woken and to take the lock are steps.
+    #[track_caller]
     fn wait_limited<T: ?Sized>(
         &self,
         guard: &mut MutexGuard<'_, T>,

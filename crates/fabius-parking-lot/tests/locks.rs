@@ -464,7 +464,9 @@ fn one_condition_variable_is_for_one_lock() {
         let _other = thread::spawn(move || theirs.2.wait(&mut theirs.0.lock()));
         shared.2.wait(&mut shared.1.lock());
     });
-    assert!(report.failure().unwrap().contains("more than one mutex"), "{report}");
+    let text = report.failure().unwrap();
+    assert!(text.contains("more than one mutex") && text.contains("locks.rs:"), "{text}");
+    assert!(!text.contains("condvar.rs"), "{text}");
 }
 
 #[test]

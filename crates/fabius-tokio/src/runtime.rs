@@ -49,6 +49,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
 }
 
 impl Runtime {
+    #[track_caller]
     fn here() -> Runtime {
         must_be_inside();
         Runtime { handle: Handle(Arc::new(Tasks::new())), is_shut_down: AtomicBool::new(false) }
@@ -133,7 +134,10 @@ impl Handle {
     #[track_caller]
     pub fn current() -> Handle {
         must_be_inside();
-        Handle::try_current().unwrap_or_else(|error| panic!("{error}"))
+        match Handle::try_current() {
+            Ok(handle) => handle,
+            Err(error) => panic!("{error}"),
+        }
     }
 
     /// As in tokio.
@@ -144,6 +148,7 @@ impl Handle {
         Tasks::current().map(Handle).ok_or(TryCurrentError(()))
     }
 
+    #[track_caller]
     fn block<F: Future>(&self, future: F, at: At) -> F::Output {
         must_be_inside();
         let _entered = self.enter();

@@ -89,12 +89,13 @@ pub(crate) fn check(config: &Config, test: &(dyn Fn() + Sync), at: &'static Loca
 
 #[track_caller]
 pub(crate) fn explore(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
-    rt::must_be_outside();
+    rt::must_be_outside("fabius::check");
     let _begun = command::begin(config, at);
     explore_as(config, test, at)
 }
 
 /// Explores a check that has begun.
+#[track_caller]
 fn explore_as(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     rt::capture_panics();
     let check = command::this();

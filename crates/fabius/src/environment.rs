@@ -2,7 +2,11 @@
 
 use crate::config::{Config, Plan};
 use fabius_trace::{Bound, SchedulerKind};
+use std::ffi::OsString;
 use std::time::Duration;
+
+/// The variables.
+const NAMES: [&str; 4] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "FABIUS_STALE_READS"];
 
 impl Config {
     /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
@@ -13,23 +17,26 @@ impl Config {
     ///
     /// # Panics
     /// If a variable cannot be read.
+    #[track_caller]
     pub fn environment(self) -> Config {
-        self.variables(|name| {
-            let value = std::env::var_os(name)?;
-            let text = value.to_str().unwrap_or_else(|| panic!("{name} is not Unicode: {}", value.display()));
-            Some(text.to_string())
-        })
+        self.variables(|name| std::env::var_os(name))
     }
 
-    fn variables(mut self, variable: impl Fn(&str) -> Option<String>) -> Config {
+    #[track_caller]
+    fn variables(mut self, value: impl Fn(&str) -> Option<OsString>) -> Config {
+        let unreadable = |name: &&str| value(name).filter(|value| value.to_str().is_none());
+        if let Some((name, value)) = NAMES.iter().find_map(|name| Some((name, unreadable(name)?))) {
+            panic!("{name} is not Unicode: {}", value.display());
+        }
+        let variable = |name| value(name).and_then(|value| value.into_string().ok());
         if let Some(text) = variable("FABIUS_JOBS") {
             self.jobs = number("FABIUS_JOBS", &text, 1) as usize;
         }
         if let Some(text) = variable("FABIUS_TIME") {
-            let time = duration(&text);
-            self.time = Some(
-                time.unwrap_or_else(|| wrong("FABIUS_TIME", &text, "a time, for instance `500ms`, `30s` or `5m`")),
-            );
+            let Some(time) = duration(&text) else {
+                wrong("FABIUS_TIME", &text, "a time, for instance `500ms`, `30s` or `5m`")
+            };
+            self.time = Some(time);
         }
         if let Some(text) = variable("FABIUS_PREEMPTIONS") {
             self.plan = match text.as_str() {
@@ -47,10 +54,12 @@ impl Config {
     }
 }
 
+#[track_caller]
 fn wrong(name: &str, text: &str, wanted: &str) -> ! {
     panic!("{name} must be {wanted}, not `{text}`")
 }
 
+#[track_caller]
 fn number(name: &str, text: &str, least: u32) -> u32 {
     match text.parse() {
         Ok(number) if number >= least => number,
@@ -78,7 +87,7 @@ mod tests {
     use std::panic::catch_unwind;
 
     fn with(name: &'static str, value: &'static str) -> Config {
-        Config::new().variables(|n| (n == name).then(|| value.to_string()))
+        Config::new().variables(|n| (n == name).then(|| value.into()))
     }
 
     #[test]

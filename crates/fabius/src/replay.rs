@@ -20,6 +20,7 @@ use std::time::Instant;
 /// If the execution fails, with the message of the failure; if the schedule cannot be read or does not fit the test.
 #[track_caller]
 pub fn replay<F: Fn() + Sync>(schedule: &str, test: F) -> Report {
+    rt::must_be_outside("fabius::replay");
     command::replays();
     let report = report(&Config::default(), &test, schedule, Location::caller());
     match report.failure() {
@@ -29,13 +30,17 @@ pub fn replay<F: Fn() + Sync>(schedule: &str, test: F) -> Report {
     report
 }
 
+#[track_caller]
 pub(crate) fn report(
     config: &Config,
     test: &(dyn Fn() + Sync),
     schedule: &str,
     at: &'static Location<'static>,
 ) -> Report {
-    run(config, test, schedule, at).unwrap_or_else(|why| panic!("{why}"))
+    match run(config, test, schedule, at) {
+        Ok(report) => report,
+        Err(why) => panic!("{why}"),
+    }
 }
 
 /// Runs one schedule.

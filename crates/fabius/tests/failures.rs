@@ -167,7 +167,11 @@ fn a_check_inside_of_a_check_is_refused_and_the_next_one_works() {
     let nested = Config::new().explore(|| {
         fabius::check(|| ());
     });
-    says(&text(&nested), &["must not be called inside", "failures.rs"]);
+    says(&text(&nested), &["`fabius::check` must not be called inside", "failures.rs"]);
+    let nested = Config::new().explore(|| {
+        fabius::replay("0", || ());
+    });
+    says(&text(&nested), &["`fabius::replay` must not be called inside", "failures.rs"]);
     assert_eq!(Config::new().explore(|| ()).verdict, Verdict::Verified);
 }
 

@@ -109,6 +109,35 @@ fn this_program() -> Command {
 }
 
 #[test]
+fn what_cannot_be_replayed_or_read_is_shown_where_the_test_checks() {
+    for (name, value, said) in [
+        ("FABIUS_REPLAY", "x", "a part that cannot be read"),
+        ("FABIUS_REPLAY", "7", "the schedule does not fit the test"),
+        ("FABIUS_PREEMPTIONS", "x", "FABIUS_PREEMPTIONS must be a number from 0 on"),
+        ("FABIUS_TIME", "x", "FABIUS_TIME must be a time"),
+    ] {
+        let mut command = this_program();
+        let text = text_of(command.args(["checks_nothing_much", "--exact", "--ignored"]).env(name, value));
+        assert!(text.contains(said) && text.contains("panicked at crates/fabius/tests/replaying.rs:"), "{text}");
+    }
+    let text = text_of(this_program().args(["replays_what_cannot_be_read", "--exact", "--ignored"]));
+    assert!(text.contains("a part that cannot be read"), "{text}");
+    assert!(text.contains("panicked at crates/fabius/tests/replaying.rs:"), "{text}");
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn checks_nothing_much() {
+    fabius::check(|| {});
+}
+
+#[test]
+#[ignore = "run by another test"]
+fn replays_what_cannot_be_read() {
+    fabius::replay("x", || {});
+}
+
+#[test]
 fn the_command_runs_the_execution_again() {
     let text = text_of(this_program().args(["loses_an_update", "--exact", "--ignored"]));
     let command = text.lines().find_map(|line| line.strip_prefix("replay it: ")).unwrap_or_else(|| panic!("{text}"));

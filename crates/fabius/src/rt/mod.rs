@@ -528,13 +528,13 @@ unsafe fn takes_back(rt: *mut Rt, id: usize) {
 
 /// Panics inside of an execution: one has no room for another.
 #[track_caller]
-pub(crate) fn must_be_outside() {
-    assert!(RT.get().is_null(), "`fabius::check` must not be called inside of `fabius::check`");
+pub(crate) fn must_be_outside(what: &str) {
+    assert!(RT.get().is_null(), "`{what}` must not be called inside of `fabius::check`");
 }
 
 /// Runs `f` as part of an execution.
 fn inside(rt: *mut Rt, choose: &mut dyn Choose, f: impl FnOnce()) {
-    must_be_outside();
+    must_be_outside("fabius::check");
     let choose: *mut (dyn Choose + '_) = choose;
     // SAFETY: `rt` is valid and not referred to; of `choose` only the lifetime changes, and it is forgotten before that
     // ends.
