@@ -49,6 +49,7 @@ pub(super) struct Masked {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known {
     address: usize,
+    pub instruction: Instruction,
     /// It does more than to compute with registers and this memory: a call of the kernel, an operation that other
     /// operating system threads see at once, the clock.
     pub is_more: bool,
@@ -80,7 +81,7 @@ pub(super) struct Instructions {
     factory: InstructionInfoFactory,
 }
 
-const KNOWN: usize = 1 << 12;
+const KNOWN: usize = 1 << 11;
 
 /// The longest instruction.
 const LONGEST: usize = 15;
@@ -89,6 +90,7 @@ impl Instructions {
     pub fn new() -> Instructions {
         let nothing = Known {
             address: 0,
+            instruction: Instruction::default(),
             is_more: true,
             tells_time: false,
             is_call: false,
@@ -160,7 +162,8 @@ impl Instructions {
         let used = info.used_memory();
         let leads = (instruction.mnemonic() == Mnemonic::Lea).then(|| lead(&instruction));
         let places = [None; 3];
-        let mut known = Known { address, is_more, tells_time, is_call, repeats, masked, places, leads, flow };
+        let mut known =
+            Known { address, instruction, is_more, tells_time, is_call, repeats, masked, places, leads, flow };
         known.is_more |= used.len() > known.places.len();
         for (place, used) in known.places.iter_mut().zip(used) {
             match described(used, &instruction) {
@@ -249,6 +252,9 @@ fn is_more(instruction: &Instruction) -> bool {
             | M::Vldmxcsr
             | M::Fldcw
             | M::Fldenv
+            | M::Maskmovq
+            | M::Maskmovdqu
+            | M::Vmaskmovdqu
     );
     // To exchange with memory locks it without a prefix.
     let locks = instruction.has_lock_prefix() || instruction.mnemonic() == M::Xchg && memory;
@@ -305,7 +311,7 @@ fn described(used: &UsedMemory, instruction: &Instruction) -> Option<Option<Plac
 }
 
 /// Where a signal's context has the register.
-fn number(register: Register) -> Option<c_int> {
+pub(super) fn number(register: Register) -> Option<c_int> {
     Some(match register {
         Register::RAX => libc::REG_RAX,
         Register::RBX => libc::REG_RBX,

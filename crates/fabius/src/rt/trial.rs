@@ -14,16 +14,19 @@
 //!
 //! Only on Linux on x86-64. Elsewhere, or where traps do not come, nothing can be tried out, and no repetition is seen.
 
+mod emulated;
 mod handler_stack;
 mod origins;
+mod outcome;
 mod probe;
 mod touched;
 
 use super::flow::Does;
 use super::instruction::{Access, Instructions, Known};
-use super::moved::{self, Origin};
+use super::moved;
 use libc::{c_int, c_void, greg_t, siginfo_t};
 use origins::{NO_LANES, Origins};
+pub(super) use outcome::{End, Outcome, Read};
 pub(super) use probe::{has_probed, probe};
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::mem::{MaybeUninit, zeroed};
@@ -46,31 +49,6 @@ const RANGES: usize = 48;
 const ALL_LOCALS: usize = 16;
 /// Words of the stack that are put back, at most.
 const WORDS: usize = 1 << 16;
-
-/// How a trial has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// It has come to the next give-way, and has changed nothing but its stack and variables that are known.
-    Round,
-    /// It would have done something else.
-    Other,
-    /// It would have read the clock of the machine, so that no round is like another.
-    Clock,
-}
-
-/// Memory that was read, with what was found; not what the round itself has put on its stack, nor what the crate keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Read {
-    pub address: usize,
-    pub size: usize,
-    pub value: [u8; 64],
-    /// Through which word.
-    pub through: Origin,
-    /// Whether it belongs to this crate.
-    pub is_ours: bool,
-    /// Whether the round writes there itself.
-    pub rewritten: bool,
-}
 
 /// Where a trial begins: what a call preserves, the stack pointer, and how many words of the stack were copied.
 #[repr(C)]
@@ -123,24 +101,6 @@ pub(super) struct Trial {
     locals_used: usize,
     /// How many of the operations were points.
     pub points: u32,
-}
-
-/// What a trial has found out.
-#[derive(Clone, Debug)]
-pub(super) struct Outcome {
-    pub end: End,
-    pub reads: Vec<Read>,
-    pub origins: moved::Origins,
-    /// What was in the registers that a call preserves.
-    pub registers: [u64; 6],
-    pub numbers: Vec<u64>,
-    pub unusual: Vec<u64>,
-    pub found: Vec<(usize, u64)>,
-    pub locals: Vec<(usize, usize)>,
-    /// Whether it writes to memory that is as before in the end.
-    pub borrows: bool,
-    /// How many instructions it took.
-    pub instructions: u32,
 }
 
 thread_local! {
@@ -398,6 +358,42 @@ impl Trial {
         true
     }
 
+    /// Looks at what is next. Says whether it was done, too; else the processor goes on.
+    ///
+    /// # Safety
+    /// The handler runs, on a stack of its own, and these are the registers that it goes back to; the others are in `saved`.
+    unsafe fn comes_to(&mut self, registers: &mut [greg_t], saved: *const u8) -> bool {
+        self.origins.settle(registers);
+        let next = registers[libc::REG_RIP as usize] as usize;
+        if next == comes_to_a_local as *const () as usize {
+            self.has_local(registers[libc::REG_RDI as usize] as usize);
+        }
+        if next == comes_to_what_is_known as *const () as usize {
+            self.is_aside = true;
+            self.origins.looks_away(registers);
+            registers[libc::REG_EFL as usize] &= !TRAP;
+            return false;
+        }
+        let end = if next == comes_to_an_end as *const () as usize {
+            Some(if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other })
+        // SAFETY: as the caller says.
+        } else if unsafe { self.goes_on(registers, saved) } {
+            None
+        } else {
+            Some(self.ends_before(registers))
+        };
+        // SAFETY: as the caller says.
+        unsafe {
+            match end {
+                Some(end) => {
+                    self.is_over(registers, end);
+                    false
+                }
+                None => emulated::makes(&self.instructions.get(next).instruction, registers, self.local),
+            }
+        }
+    }
+
     /// How a trial ends that does not go on with the instruction. Where the processor's clock cannot be read, the kernel is asked.
     fn ends_before(&mut self, registers: &[greg_t]) -> End {
         let known = self.instructions.get(registers[libc::REG_RIP as usize] as usize);
@@ -551,21 +547,7 @@ unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_v
         };
         let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
         let (registers, saved) = (&mut machine.gregs, machine.fpregs.cast::<u8>());
-        trial.origins.settle(registers);
-        if registers[libc::REG_RIP as usize] as usize == comes_to_a_local as *const () as usize {
-            trial.has_local(registers[libc::REG_RDI as usize] as usize);
-        }
-        if registers[libc::REG_RIP as usize] as usize == comes_to_an_end as *const () as usize {
-            let end = if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other };
-            trial.is_over(registers, end);
-        } else if registers[libc::REG_RIP as usize] as usize == comes_to_what_is_known as *const () as usize {
-            trial.is_aside = true;
-            trial.origins.looks_away(registers);
-            registers[libc::REG_EFL as usize] &= !TRAP;
-        } else if !trial.goes_on(registers, saved) {
-            let end = trial.ends_before(registers);
-            trial.is_over(registers, end);
-        }
+        while trial.comes_to(registers, saved) {}
     }
 }
 

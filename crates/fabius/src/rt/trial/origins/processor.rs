@@ -5,12 +5,14 @@
 use super::{Of, Origin, READS, Written};
 use crate::rt::instruction::Place;
 use crate::rt::moved::LOWEST_ADDRESS;
-use crate::rt::trial::{ALL_READS, Read, Trial};
+use crate::rt::trial::{ALL_READS, Read, Trial, emulated};
 use fastrand::Rng;
 use iced_x86::{
     CpuidFeature, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpKind, Register,
 };
 use libc::greg_t;
+use std::cell::RefCell;
+use std::collections::HashSet;
 use std::ptr;
 
 /// Registers of a run: general ones in this order, the flags, and vectors of four words.
@@ -227,6 +229,42 @@ fn others(word: u64, bytes: u8, rng: &mut Rng) -> u64 {
     word ^ u64::from_le_bytes(change)
 }
 
+/// What a trial makes of the instruction by itself, if it does, is what the processor makes.
+fn makes_the_same(
+    machine: &Machine,
+    instruction: &Instruction,
+    (before, after): (&State, &State),
+    (filled, written): (&[u8; AREA], &[u8; AREA]),
+) {
+    machine.fill(filled);
+    let code = ptr::without_provenance(instruction.ip() as usize);
+    let mut made = registers(before, code, &[]);
+    // SAFETY: the processor has made it, with the same registers and memory.
+    if unsafe { emulated::makes(instruction, &mut made, 0) } {
+        let shown = || format!("{instruction:?}\n{before:x?}\n{after:x?}");
+        for (n, register) in GENERAL.into_iter().enumerate() {
+            assert_eq!(made[register as usize] as u64, after.general[n], "register {n} of {}", shown());
+        }
+        assert_eq!(made[libc::REG_RIP as usize] as u64, instruction.next_ip());
+        // Of those that are defined.
+        let shifts = matches!(instruction.mnemonic(), Mnemonic::Shl | Mnemonic::Shr | Mnemonic::Sar);
+        let combines = matches!(instruction.mnemonic(), Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test);
+        let undefined = if shifts { 0x810 } else { 0 } | if combines { 0x10 } else { 0 };
+        let flags = made[libc::REG_EFL as usize] as u64;
+        assert_eq!(flags & 0x8d5 & !undefined, after.flags & 0x8d5 & !undefined, "flags of {}", shown());
+        assert_eq!(machine.bytes(false), *written, "memory of {}", shown());
+        EMULATED.with_borrow_mut(|all| all.insert(instruction.mnemonic()));
+    } else {
+        assert_eq!(machine.bytes(false), *filled, "{instruction:?} is not made, and does something");
+    }
+    machine.fill(written);
+}
+
+thread_local! {
+    /// What trials have made by themselves.
+    static EMULATED: RefCell<HashSet<Mnemonic>> = RefCell::default();
+}
+
 fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> Option<()> {
     let (decoded, bytes) = instruction(rng)?;
     let mut before = state(rng, machine.middle());
@@ -305,6 +343,7 @@ fn check(machine: &Machine, number: usize, trial: &mut Trial, rng: &mut Rng) -> 
     let after = machine.run(code, before);
     trial.origins.settle(&registers(&after, code, &stack));
     let written = machine.bytes(false);
+    makes_the_same(machine, &known.instruction, (&before, &after), (&filled, &written));
     let of_memory: Vec<Option<Of>> = area.clone().step_by(8).map(|address| trial.origins.of_memory(address)).collect();
 
     let moves: Vec<(Word, Origin)> = (0..15)
@@ -413,4 +452,8 @@ fn what_is_made_of_a_word_moves_along_and_nothing_else() {
     let (machine, mut trial, mut rng) = (Machine::new(instructions), Trial::new(), Rng::with_seed(seed));
     let checked = (0..instructions).filter(|n| check(&machine, *n, &mut trial, &mut rng).is_some()).count();
     assert!(checked > instructions / 20, "{checked} of {instructions}");
+    use Mnemonic as M;
+    for mnemonic in [M::Mov, M::Movzx, M::Movsx, M::Lea, M::Add, M::Sub, M::Cmp, M::And, M::Xor, M::Test, M::Inc] {
+        assert!(EMULATED.with_borrow(|all| all.contains(&mnemonic)), "{mnemonic:?} was never made");
+    }
 }
