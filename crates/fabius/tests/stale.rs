@@ -519,3 +519,48 @@ fn loops_that_store_are_not_proven_to_wait() {
     });
     assert!(!report.is_bug() && !report.to_string().contains("all were explored"), "{report}");
 }
+
+#[test]
+fn who_waits_and_counts_does_not_find_an_old_value_for_ever() {
+    // Each round is another one, because it counts, so nobody can see that it only waits.
+    let report = Config::new().preemptions(0).free_stale_reads().max_steps(500).explore(|| {
+        let [flag, _] = two();
+        let theirs = flag.clone();
+        let writer = thread::spawn(move || theirs.store(1, Relaxed));
+        let mut rounds = 0;
+        while flag.load(Relaxed) == 0 {
+            rounds += 1;
+            thread::yield_now();
+        }
+        std::hint::black_box(rounds);
+        writer.join().unwrap();
+    });
+    let said = text(&report);
+    assert!(!report.is_bug() && said.contains("not all old values were found"), "{said}");
+}
+
+#[test]
+fn what_joined_threads_have_done_is_not_asked_about_a_loop() {
+    // It is another thing in many executions. Who tried out each of these would soon give up, and not see that the loop only waits.
+    let report = Config::new().preemptions(1).free_stale_reads().explore(|| {
+        let [flag, count] = two();
+        let add = |n| {
+            let (flag, count) = (flag.clone(), count.clone());
+            thread::spawn(move || {
+                count.fetch_add(n, Relaxed);
+                flag.fetch_add(1, Relaxed);
+            })
+        };
+        let threads = [add(1), add(2), add(3)];
+        while flag.load(Relaxed) < 2 {
+            thread::yield_now();
+        }
+        for thread in threads {
+            thread.join().unwrap();
+            (0..5_000).for_each(|n| {
+                std::hint::black_box(n);
+            });
+        }
+    });
+    assert!(!report.is_bug() && !report.to_string().contains("not all"), "{}", text(&report));
+}

@@ -17,6 +17,8 @@ pub(crate) struct Failure {
 pub(crate) enum LeftOut {
     /// A thread was kept from going on that did not repeat itself, so that others are not left behind.
     Fairness(&'static Location<'static>),
+    /// A thread that did not repeat itself was kept from finding old values for ever.
+    Old(&'static Location<'static>),
     /// A thread was kept from going on, in an execution in which a loop reads the clock of the machine, as if that stood still.
     Clock(&'static Location<'static>),
     /// Others were kept from going on before an operation, because a panic unwound a stack that cannot be switched.
@@ -30,6 +32,12 @@ impl LeftOut {
             LeftOut::Fairness(at) => format!(
                 "the loop around {}:{} gave way many times without coming back to where it was, and then had to wait for \
                  others: not all ways to go on were explored",
+                at.file(),
+                at.line()
+            ),
+            LeftOut::Old(at) => format!(
+                "the loop around {}:{} found old values in many rounds without coming back to where it was, and then had to find \
+                 the newest: not all old values were found",
                 at.file(),
                 at.line()
             ),

@@ -6,7 +6,7 @@
 use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
-use super::{LeavesOut, Object, Refine, Rt, trial};
+use super::{LeavesOut, LeftOut, Object, Refine, Rt, trial};
 use fabius_explore::system::Usual;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
@@ -200,11 +200,17 @@ impl Rt {
             self.kept_from_deviating = true;
             self.has_news_for_the_explorer();
         }
+        let newest = self.threads[self.current].looks_at_newest.filter(|_| !self.has_been_here);
+        if let (Some(at), true) = (newest, possible > 1) {
+            self.left_out.set(Some(LeftOut::Old(at)));
+        }
         self.ahead.steps = 0;
+        let is_usual = is_enough || self.has_been_here || newest.is_some();
         // SAFETY: the pointer is valid during the step, and a choice is made only in one.
-        let chosen = unsafe { (*choose).deviate(if is_enough || self.has_been_here { 1 } else { possible }) };
+        let chosen = unsafe { (*choose).deviate(if is_usual { 1 } else { possible }) };
         if chosen > 0 {
             self.deviations += 1;
+            self.threads[self.current].finds_old = true;
         }
         chosen
     }

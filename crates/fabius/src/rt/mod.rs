@@ -118,6 +118,11 @@ pub(crate) struct Thread {
     went_on: u32,
     /// How often it has given way and gone on, since it last repeated itself.
     rounds: u32,
+    /// Whether it has found an old value since it gave way, and in how many rounds in a row before.
+    finds_old: bool,
+    old_rounds: u32,
+    /// Where it gave way, if it must find the newest values until it gives way again.
+    looks_at_newest: Option<&'static Location<'static>>,
     /// What `unpark` leaves for `park`.
     pub token: bool,
     /// Chosen by the `notify` of a condition variable.
@@ -456,6 +461,9 @@ fn make_thread(
             idle: 0,
             went_on: 0,
             rounds: 0,
+            finds_old: false,
+            old_rounds: 0,
+            looks_at_newest: None,
             token: false,
             notified: false,
             in_once: 0,

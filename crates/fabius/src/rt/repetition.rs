@@ -33,6 +33,8 @@
 //!    less: what can follow the second time can follow the first time, older stores included.
 //! 8. A loop that reads the clock of the machine never repeats itself, and a trial may take longer than it waits. It is taken to
 //!    change nothing without one, so that a search comes to an end; the answer says that something was left out.
+//! 9. A loop that does not repeat itself, as one that counts, could find an old value for ever, which is no livelock: in the end a
+//!    store is seen. So after many rounds with old values the thread finds the newest in one; the answer says that, too.
 
 use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};

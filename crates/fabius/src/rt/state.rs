@@ -25,6 +25,10 @@ const IDLE: u32 = 1000;
 /// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
 const PATIENCE: u32 = 16;
 
+/// Rounds in a row in all of which a thread has found old values, after which it finds the newest in one. Loops that end by themselves
+/// hardly have so many.
+const OLD_ROUNDS: u32 = 64;
+
 impl Rt {
     pub(super) fn reset(&mut self) {
         self.threads.clear();
@@ -267,6 +271,9 @@ impl Rt {
         let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
+        thread.old_rounds = if std::mem::take(&mut thread.finds_old) { thread.old_rounds + 1 } else { 0 };
+        // In the end every load finds the newest store: see `repetition.rs`, 6.
+        thread.looks_at_newest = (thread.old_rounds >= OLD_ROUNDS).then_some(at);
         if self.settings.leaves_out != LeavesOut::Nothing {
             self.clocks.gives_way(me);
         }
@@ -406,7 +413,8 @@ impl Rt {
             Some((ready, object)) => unsafe { ready(object, self, me) },
             None => op.deadline.is_none(),
         };
-        let is_made = ready && op.deadline.is_none() || is_up;
+        // A thread is joined once: who does has left the loop. What the other has done, of which there are many kinds, does not matter.
+        let is_made = (ready && op.deadline.is_none() || is_up) && op.joins.is_none();
         let Some(trial) = trial::current().filter(|_| is_made) else { trial::ends(End::Other) };
         trial.points += 1;
         self.states.operation(me, op);
