@@ -1,7 +1,8 @@
 //! Trials: what a thread that has given way would do by itself until it gives way again, found out without doing it.
 //!
-//! The thread goes on, instruction by instruction: the processor traps after each one, and the handler of that signal
-//! looks at the next one before it is run. It may write to the thread's own stack; to what this crate keeps of the execution
+//! The thread goes on, instruction by instruction: the processor traps after the first one, and the handler of that signal
+//! looks at the next one before it is run, and then makes it, and those behind it, as long as it knows how
+//! (`trial/emulated.rs`); another one the processor makes, and traps again. It may write to the thread's own stack; to what this crate keeps of the execution
 //! and to variables that it knows, which is written down; and elsewhere if in the end all is there as it was before, as after
 //! a value was borrowed, or memory taken and given back (`trial/touched.rs`). It may not call the kernel, nor do what other
 //! operating system threads see at once: what it writes to without that nobody else uses. What this crate does for an
