@@ -56,6 +56,10 @@ pub struct Search<'a, S: System> {
 impl<S: System> Search<'_, S> {
     /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
     pub fn go_on_to(&mut self, executions: Option<u64>) -> bool {
+        if executions == Some(0) {
+            self.cut = Some(Cut::Executions);
+            return true;
+        }
         let options = self.context.options;
         while !self.is_over && self.bug.is_none() {
             self.cut = if self.tree.level.executions == 0 {

@@ -193,6 +193,10 @@ impl<S: System + Sync> Search<'_, S> {
     /// Goes on until so many executions have been run in all, or until the search ends. Says whether it has only paused.
     pub fn go_on_to(&mut self, executions: Option<u64>) -> bool {
         self.most = executions;
+        if executions == Some(0) {
+            self.lock().cut = Some(Cut::Executions);
+            return true;
+        }
         let options = self.context.options;
         while !self.is_over {
             {

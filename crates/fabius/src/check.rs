@@ -303,7 +303,7 @@ fn conclude(
     // The search notices what makes a prefix end elsewhere; what does not is noticed by running one schedule twice.
     let in_order = explored.search.is_some();
     let again = match &explored.first {
-        None if in_order => Twice::Same,
+        None if in_order || report.walks == 0 => Twice::Same,
         first => rerun::twice(system, first.as_ref()),
     };
     match again {

@@ -171,7 +171,7 @@ impl Config {
         Config { plan: Plan::Walks(strategy), executions: Some(executions), ..self }
     }
 
-    /// At most so many executions in the order of the strategy. The default then makes none without a bound, and turns to random
+    /// At most so many executions in the order of the strategy: with 0 none, and nothing is known. The default then makes none without a bound, and turns to random
     /// ones at once.
     pub fn executions(self, executions: u64) -> Config {
         Config { executions: Some(executions), ..self }

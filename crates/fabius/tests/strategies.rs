@@ -2,7 +2,7 @@
 
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius::sync::{Condvar, Mutex};
-use fabius::{Config, Report, thread};
+use fabius::{Config, Report, Verdict, thread};
 use std::sync::Arc;
 
 fn lost_update() {
@@ -246,4 +246,29 @@ fn with_more_delays_than_any_execution_has_all_were_explored() {
     }
     let report = Config::new().delays(1).explore(test);
     assert!(!report.to_string().contains("all were explored"), "{report}");
+}
+
+#[test]
+fn no_executions_are_made_where_none_are_asked_for() {
+    for config in [
+        Config::new().preemptions(2),
+        Config::new().preemptions(2).without_reduction(),
+        Config::new().preemptions(2).free_stale_reads(),
+        Config::new().delays(1),
+        Config::new().iterative_preemptions(),
+        Config::new().exhaustive(),
+        Config::new().exhaustive().without_reduction(),
+        Config::new().random(1),
+    ] {
+        let runs = std::sync::atomic::AtomicUsize::new(0);
+        let report = config.executions(0).explore(|| {
+            runs.fetch_add(1, SeqCst);
+        });
+        assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
+        assert_eq!((report.executions + report.walks, runs.into_inner()), (0, 0), "{report}");
+        assert!(report.to_string().contains("cut short by the number of executions; 0 executions"), "{report}");
+    }
+    let report = Config::new().executions(0).explore(|| ());
+    assert_eq!((report.executions, report.walks), (0, 2_000), "{report}");
+    assert!(matches!(report.verdict, Verdict::Unknown { .. }), "{report}");
 }

@@ -9,6 +9,11 @@
 //! sequential consistency costs as much as a preemption, so that what needs neither is tried first;
 //! [`Config::stale`](crate::Config::stale) and
 //! [`Config::sequentially_consistent`](crate::Config::sequentially_consistent) limit them.
+//!
+//! Of std's names `from_ptr` is missing: an atomic here is its value and what is known of its stores, so that the memory of a plain value
+//! is none. Where code makes an atomic of memory that it has (`AtomicU32::from_ptr(p)`),
+//! let that memory be an atomic from the beginning (`*const AtomicU32` in the place of `*mut u32`), and read and write it plainly, where
+//! nobody else uses it, by [`AtomicU32::get_mut`] or [`AtomicU32::as_ptr`].
 
 use crate::rt::{self, Did, Found, Kind, Object, Op, Refine, Rt, Watched, Ways};
 use std::cell::UnsafeCell;
