@@ -583,3 +583,21 @@ fn a_fair_lock_is_a_type_of_its_own() {
         assert_eq!((Mutex::new(1).value(), fabius_parking_lot::const_fair_mutex(2).value()), (1, 2));
     });
 }
+
+#[test]
+fn who_tries_with_a_limit_of_no_time_only_waits_while_another_sleeps() {
+    let report = explore(|| {
+        let lock = Arc::new(Mutex::new(()));
+        let theirs = lock.clone();
+        let held = lock.lock();
+        let other = thread::spawn(move || {
+            while theirs.try_lock_for(Duration::ZERO).is_none() {
+                thread::yield_now();
+            }
+        });
+        thread::sleep(Duration::from_millis(9));
+        drop(held);
+        other.join().unwrap();
+    });
+    assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
+}

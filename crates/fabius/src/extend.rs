@@ -197,6 +197,7 @@ impl<S: State> Resource<S> {
         // Who gives up waiting comes after nobody.
         let op = Op::write(name, self.0.id(), at).ordered().until(until.map(Instant::since_the_beginning));
         if rt::point(ready_of(op, &wanted)) {
+            rt::unchanged();
             return None;
         }
         self.is_changed();

@@ -71,7 +71,9 @@ pub(crate) use panics::{Panic, capture_panics, note_panic, text_of};
 pub(crate) use point::point;
 pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
-pub(crate) use repetition::{Here, address_is, changes, give_way, gives_back, holds, touches, unchanged, value_is};
+pub(crate) use repetition::{
+    Here, address_is, changes, give_way, gives_back, holds, is_alone, last_change, touches, unchanged, undoes, value_is,
+};
 pub(crate) use settings::{LeavesOut, Refine, Settings};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 

@@ -11,7 +11,8 @@
 //!    So it grows without end; but at a yield it becomes the number of what is on the thread's stack and in the registers
 //!    that a call preserves: all that the code of the thread goes on with, but for the rest of memory, see 4.
 //! 2. A variable's is that of its value where that is known (atomics); else each operation that may change it mixes in
-//!    the number of the thread. Who finds that it changed nothing says so; and a lock that is given back is as before it
+//!    the number of the thread. Who finds that it changed nothing says so, and who has undone what it changed and finds it as it
+//!    left it; and a lock that is given back is as before it
 //!    was taken if nobody has written to what it protects.
 //! 3. A thread that has given way and would go on from a state from which it went on before would do the same again, and
 //!    all that can follow can follow the first time at no higher cost. It waits until another thread has made a step.
@@ -264,6 +265,14 @@ impl States {
         self.set_variable(variable, value);
     }
 
+    /// The last operation has undone an earlier one, and what others did in between as well: the variable is as it was before.
+    fn undoes(&mut self, change: &Change) {
+        // Else somebody has changed it since.
+        if self.changed == (change.variable, change.since) {
+            self.set_variable(change.variable, change.before);
+        }
+    }
+
     /// The address that a variable holds now. Memory lies elsewhere in every execution, so addresses have the numbers in whose order
     /// they were first seen.
     pub fn address_is(&mut self, variable: usize, address: usize) {
@@ -403,6 +412,36 @@ fn with_states(f: impl FnOnce(&mut States, usize)) {
 #[inline]
 pub(crate) fn unchanged() {
     with_states(|states, _| states.unchanged());
+}
+
+/// What an operation has changed: which variable, and its numbers before and since.
+pub(crate) struct Change {
+    variable: usize,
+    before: u64,
+    since: u64,
+}
+
+/// What the operation that was just done has changed.
+pub(crate) fn last_change() -> Change {
+    let of = |part: fn(&States) -> u64| {
+        let part = |rt: &mut super::Rt| match rt.settings.refine.contains(Refine::YIELDS) {
+            true => trial::aside(|| part(&rt.states)),
+            false => 0,
+        };
+        super::with(part).unwrap_or(0)
+    };
+    let variable = of(|states| states.changed.0 as u64) as usize;
+    Change { variable, before: of(|states| states.changed.1), since: of(|states| states.variable(states.changed.0)) }
+}
+
+/// The operation that was just done has undone this change, and so has whatever was done in between.
+pub(crate) fn undoes(change: &Change) {
+    with_states(|states, _| states.undoes(change));
+}
+
+/// Whether the current thread is alone, in a trial of what it does next, so that nobody sees what it undoes before its end.
+pub(crate) fn is_alone() -> bool {
+    super::with(|rt| rt.alone && trial::current().is_some()) == Some(true)
 }
 
 /// The value that an object has now, as a number.

@@ -70,7 +70,12 @@ impl Condvar {
             rt.threads[rt.current].notified = false;
             rt.current
         });
-        self.waiters.with(|waiters| waiters.0.push(me));
+        let begun = rt::last_change();
+        // In a trial there is nobody who could see that it waits, and it ends at a wait that does not end at once.
+        let is_seen = !rt::is_alone();
+        if is_seen {
+            self.waiters.with(|waiters| waiters.0.push(me));
+        }
         raw.unlock_within(at);
         let timed_out = match deadline {
             None => {
@@ -81,7 +86,13 @@ impl Condvar {
             Some(_) => {
                 let op = Op::write("wake", self.waiters.id(), at).ordered();
                 let timed_out = rt::point(op.when(&(), is_notified).until(deadline));
-                self.waiters.with(|waiters| waiters.0.retain(|t| *t != me));
+                if is_seen {
+                    self.waiters.with(|waiters| waiters.0.retain(|t| *t != me));
+                }
+                if timed_out {
+                    // It was on the list until now, which is as it was if nobody else has changed it.
+                    rt::undoes(&begun);
+                }
                 rt::point(Op::write("relock", raw.object.id(), at).when(raw, is_free).held_by(mutex::holders));
                 timed_out
             }

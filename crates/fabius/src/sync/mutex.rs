@@ -140,6 +140,7 @@ impl RawMutex {
     pub fn unlock_within(&self, at: &'static Location<'static>) {
         self.free();
         rt::also(Op::write("unlock", self.object.id(), at));
+        rt::gives_back();
     }
 
     /// Whoever has the guard gives it back.
