@@ -465,8 +465,7 @@ fn one_condition_variable_is_for_one_lock() {
         shared.2.wait(&mut shared.1.lock());
     });
     let text = report.failure().unwrap();
-    assert!(text.contains("more than one mutex") && text.contains("locks.rs:"), "{text}");
-    assert!(!text.contains("condvar.rs"), "{text}");
+    assert!(text.contains("more than one mutex") && !text.contains("condvar.rs"), "{text}");
 }
 
 #[test]
@@ -587,17 +586,15 @@ fn a_fair_lock_is_a_type_of_its_own() {
 #[test]
 fn who_tries_with_a_limit_of_no_time_only_waits_while_another_sleeps() {
     let report = explore(|| {
-        let lock = Arc::new(Mutex::new(()));
-        let theirs = lock.clone();
-        let held = lock.lock();
-        let other = thread::spawn(move || {
-            while theirs.try_lock_for(Duration::ZERO).is_none() {
-                thread::yield_now();
-            }
+        let lock = Mutex::new(());
+        thread::scope(|scope| {
+            let _held = lock.lock();
+            let has_none = || lock.try_lock_for(Duration::ZERO).is_none();
+            scope.spawn(move || {
+                std::iter::repeat_with(has_none).take_while(|none| *none).for_each(|_| thread::yield_now())
+            });
+            thread::sleep(Duration::from_millis(9));
         });
-        thread::sleep(Duration::from_millis(9));
-        drop(held);
-        other.join().unwrap();
     });
     assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
 }

@@ -1,7 +1,8 @@
 //! Tasks are threads that poll: how a future is run, woken, and given up.
 
+use crate::awaited::{self, Held};
 use crate::monitor::{At, must_be_inside};
-use fabius::extend::{self, Left, Resource};
+use fabius::extend::{self, Holding, Left, Resource};
 use fabius::time::Instant;
 use std::cell::RefCell;
 use std::future::Future;
@@ -24,9 +25,21 @@ pub(crate) struct Progress {
     pub detached: bool,
     /// Who waits for the result.
     pub waiting: Option<Waker>,
+    /// The lock that it waits for, if it is one.
+    awaits: Mutex<Option<Arc<Held>>>,
 }
 
-impl extend::State for Progress {}
+impl Progress {
+    fn awaits(&self) -> std::sync::MutexGuard<'_, Option<Arc<Held>>> {
+        self.awaits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl extend::State for Progress {
+    fn holders(&self) -> Vec<Holding> {
+        self.awaits().as_ref().and_then(|held| held.holding()).into_iter().collect()
+    }
+}
 
 /// A future that a thread polls.
 pub(crate) struct Task {
@@ -84,6 +97,7 @@ impl Task {
             return None;
         }
         loop {
+            awaited::take();
             if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
                 return Some(value);
             }
@@ -99,9 +113,18 @@ impl Task {
             fabius::thread::yield_now();
             return abortable == Abortable::Yes && self.is_aborted("go on");
         }
+        let awaited = awaited::take();
+        let (name, at) = awaited.as_ref().map_or(("wait to be woken", self.at), |awaited| (awaited.name, awaited.at));
+        let held = awaited.and_then(|awaited| awaited.held);
+        self.progress.peek(|progress| {
+            let mut awaits = progress.awaits();
+            if held.is_some() || awaits.is_some() {
+                *awaits = held;
+            }
+        });
         let aborted = self.progress.when(
-            "wait to be woken",
-            self.at,
+            name,
+            at,
             |progress| progress.woken || progress.aborted,
             next_timer(),
             |progress| {

@@ -20,6 +20,7 @@
 //!
 //! All of it works only inside of a check. The README says what differs, and what is missing.
 
+mod awaited;
 mod executor;
 mod macros;
 mod monitor;

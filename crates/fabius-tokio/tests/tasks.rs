@@ -260,3 +260,28 @@ fn who_drops_the_payload_of_a_panic_is_seen() {
         drop(guard);
     });
 }
+
+#[test]
+fn a_deadlock_of_tasks_names_the_locks_and_their_holders() {
+    let begins = line!();
+    let report = explore(|| async {
+        let both = Arc::new((Mutex::new(0), Mutex::new(0)));
+        let theirs = both.clone();
+        let other = fabius_tokio::spawn(async move {
+            let _first = theirs.0.lock().await;
+            let _second = theirs.1.lock().await;
+        });
+        {
+            let _second = both.1.lock().await;
+            let _first = both.0.lock().await;
+        }
+        other.await.unwrap();
+    });
+    let text = report.failure().unwrap();
+    let waits = |who: &str, at: u32, holder: &str, taken: u32| {
+        let [at, taken] = [at, taken].map(|line| format!("{}:{}", file!(), begins + line));
+        format!("{who} waits in `wait for the lock` at {at}, held by {holder}, taken at {taken}\n")
+    };
+    assert!(text.contains(&waits("main", 10, "thread 1", 5)), "{text}");
+    assert!(text.contains(&waits("thread 1", 6, "main", 9)), "{text}");
+}

@@ -1,14 +1,21 @@
 //! Waiting for permits.
 
 use super::permits::{Asked, Permits, Ticket};
+use crate::awaited::{self, Awaited, Held};
 use crate::monitor::{At, Monitor, Order, State, must_be_inside};
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 /// A state with permits in it.
 pub(crate) trait HasPermits: State {
     fn permits(&mut self) -> &mut Permits;
+
+    /// Who has them, if they are a lock that one has.
+    fn held(&self) -> Option<Arc<Held>> {
+        None
+    }
 
     /// Somebody who asked for some goes away. Returns its waker, and whom to wake.
     fn give_up(&mut self, ticket: Ticket) -> (Option<Waker>, Vec<Waker>) {
@@ -27,29 +34,37 @@ pub(crate) struct Request<'a, S: HasPermits> {
     at: At,
     count: usize,
     ticket: Option<Ticket>,
+    /// What the wait is called.
+    wait: &'static str,
 }
 
 impl<'a, S: HasPermits> Request<'a, S> {
     pub fn new(monitor: &'a Monitor<S>, name: &'static str, at: At, count: usize) -> Request<'a, S> {
-        Request { monitor, name, at, count, ticket: None }
+        Request { monitor, name, at, count, ticket: None, wait: "wait to be woken" }
+    }
+
+    /// The same for a lock.
+    pub fn lock(monitor: &'a Monitor<S>, at: At) -> Request<'a, S> {
+        Request { wait: "wait for the lock", ..Request::new(monitor, "lock", at, 1) }
     }
 
     /// Asks, and does that with what it gets, in one step. `Ready(None)`: closed.
     pub fn poll<R>(&mut self, cx: &Context<'_>, then: impl FnOnce(&mut S, &Order) -> R) -> Poll<Option<R>> {
         must_be_inside();
         let (ticket, count, waker) = (self.ticket, self.count, cx.waker().clone());
-        let (asked, _before, result) = self.monitor.step(self.name, self.at, |state, order| {
+        let (asked, _before, result, held) = self.monitor.step(self.name, self.at, |state, order| {
             let permits = state.permits();
             let (asked, before) = match ticket {
                 None => (permits.ask(count, waker, order), None),
                 Some(ticket) => permits.ask_again(ticket, waker, order),
             };
             let result = (asked == Asked::Got).then(|| then(state, order));
-            (asked, before, result)
+            (asked, before, result, state.held())
         });
         match (asked, result) {
             (Asked::Waits(ticket), _) => {
                 self.ticket = Some(ticket);
+                awaited::waits(Awaited { name: self.wait, at: self.at, held });
                 Poll::Pending
             }
             (Asked::Closed, _) => Poll::Ready(None),

@@ -1,11 +1,11 @@
 //! `Mutex`.
 
-use super::acquire::{Acquire, Request, wake_all};
+use super::acquire::{Request, wake_all};
 use super::semaphore::Counted;
 use crate::monitor::{At, Monitor, must_be_inside};
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::Arc;
@@ -59,7 +59,9 @@ impl<T> Mutex<T> {
 
 impl<T: ?Sized> Mutex<T> {
     async fn get(&self, at: At) {
-        Acquire(Request::new(&self.lock, "lock", at, 1)).await.expect("a mutex is never closed");
+        let mut request = Request::lock(&self.lock, at);
+        let got = poll_fn(|cx| request.poll(cx, |state, _| state.is_held(Some(at)))).await;
+        got.expect("a mutex is never closed");
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -100,7 +102,11 @@ impl<T: ?Sized> Mutex<T> {
     fn try_get(&self, at: At) -> Result<(), TryLockError> {
         use super::acquire::HasPermits;
         self.lock
-            .attempt("try_lock", at, |state, order| state.permits().try_take(1, order).ok())
+            .attempt("try_lock", at, |state, order| {
+                state.permits().try_take(1, order).ok()?;
+                state.is_held(Some(at));
+                Some(())
+            })
             .ok_or(TryLockError(()))
     }
 
@@ -123,7 +129,10 @@ impl<T: ?Sized> Mutex<T> {
 
     fn unlock(&self, at: At) {
         use super::acquire::HasPermits;
-        wake_all(self.lock.step("unlock", at, |state, order| state.permits().give(1, order)));
+        wake_all(self.lock.step("unlock", at, |state, order| {
+            state.is_held(None);
+            state.permits().give(1, order)
+        }));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::acquire::{Acquire, HasPermits, Request, wake_all};
 use super::permits::{Permits, Refused};
+use crate::awaited::Held;
 use crate::executor::wait_for;
 use crate::monitor::{At, Monitor, State};
 use std::fmt;
@@ -13,10 +14,13 @@ use std::sync::Arc;
 pub(super) struct Counted {
     permits: Permits,
     first: usize,
+    /// Who has the only one, once somebody had it, where it is a lock.
+    held: Option<Arc<Held>>,
 }
 
 impl State for Counted {
     fn renew(&mut self) {
+        self.held = None;
         self.permits.renew(self.first);
     }
 }
@@ -25,11 +29,20 @@ impl HasPermits for Counted {
     fn permits(&mut self) -> &mut Permits {
         &mut self.permits
     }
+
+    fn held(&self) -> Option<Arc<Held>> {
+        self.held.clone()
+    }
 }
 
 impl Counted {
     pub const fn new(permits: usize) -> Counted {
-        Counted { permits: Permits::new(permits), first: permits }
+        Counted { permits: Permits::new(permits), first: permits, held: None }
+    }
+
+    /// The current thread takes the lock that this is, or gives it back.
+    pub fn is_held(&mut self, taken_at: Option<At>) {
+        self.held.get_or_insert_default().set(taken_at);
     }
 }
 
