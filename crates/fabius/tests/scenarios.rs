@@ -2,7 +2,7 @@
 //! beside checks, schedules that are none.
 
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
-use fabius::sync::{Arc as TrackedArc, Mutex, mpsc};
+use fabius::sync::{Arc as TrackedArc, Condvar, Mutex, mpsc};
 use fabius::{BugKind, Config, Report, Verdict, thread};
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -380,4 +380,29 @@ fn a_handle_with_the_number_of_no_thread_is_refused() {
         two(|number| number.fetch_add(1, SeqCst));
     });
     assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
+}
+
+#[test]
+fn who_waits_for_no_time_only_waits_while_another_sleeps() {
+    let test = || {
+        let shared = Arc::new((Mutex::new(false), Condvar::new()));
+        let theirs = shared.clone();
+        let other = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(9));
+            *theirs.0.lock().unwrap() = true;
+        });
+        loop {
+            let is_over = shared.0.lock().unwrap();
+            if *shared.1.wait_timeout(is_over, Duration::ZERO).unwrap().0 {
+                break;
+            }
+            thread::yield_now();
+        }
+        other.join().unwrap();
+    };
+    let plain = Config::new().exhaustive().without_reduction().executions(1_000_000);
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), plain] {
+        let report = config.explore(test);
+        assert_eq!(report.verdict, Verdict::Verified, "{report}");
+    }
 }
