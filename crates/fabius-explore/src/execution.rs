@@ -138,8 +138,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// The happens-before relation so far as a number, unless it is not found out.
     pub fn signature(&self) -> Option<u128> {
         match &self.spare.tasks {
+            _ if self.spare.is_unclassed => None,
             Some(order) => Some(order.signature()),
-            None => (!self.spare.is_unclassed).then(|| self.spare.classes.number()),
+            None => Some(self.spare.classes.number()),
         }
     }
 

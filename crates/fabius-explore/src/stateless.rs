@@ -318,7 +318,7 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// What is next, and how many executions there have been.
+    /// What is next, and how many executions have begun at most.
     fn take(&self) -> Option<(Item, u64)> {
         let mut shared = self.lock();
         loop {
@@ -328,8 +328,9 @@ impl<S: System + Sync> Search<'_, S> {
                 return None;
             }
             if let Some(item) = shared.next_item() {
+                let before = shared.executions + shared.busy as u64;
                 shared.busy += 1;
-                return Some((item, shared.executions));
+                return Some((item, before));
             }
             if shared.busy == 0 {
                 self.wake.notify_all();

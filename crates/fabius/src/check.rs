@@ -333,18 +333,17 @@ fn conclude(
     }
     let left_out = *system.left_out.lock().unwrap_or_else(PoisonError::into_inner);
     let is_capped = system.kept_from_deviating.load(Ordering::Relaxed);
+    // What was not explored within the bounds either.
+    let capped = is_capped.then(|| format!("with {} in each execution", at_most(config.deviations)));
+    let limits: Vec<String> = capped.into_iter().chain(left_out.map(|left| left.message())).collect();
     report.verdict = match (cut, left_out) {
         (_, Some(left)) if whole => Verdict::Unknown { reason: Reason::Program { message: left.message() }, bounds },
         _ if whole && is_capped => {
-            let limits = vec![format!("with {} in each execution", at_most(config.deviations))];
             Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, limits, ..bounds } }
         }
         _ if whole => Verdict::Verified,
-        (Some(cut), _) => Verdict::Unknown { reason: reason(cut), bounds },
-        (None, Some(left)) if bounds.completed.is_some() => {
-            Verdict::NoBugWithinBounds { bounds: Bounds { limits: vec![left.message()], ..bounds } }
-        }
-        (None, _) if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds },
+        (Some(cut), _) => Verdict::Unknown { reason: reason(cut), bounds: Bounds { limits, ..bounds } },
+        (None, _) if bounds.completed.is_some() => Verdict::NoBugWithinBounds { bounds: Bounds { limits, ..bounds } },
         (None, _) => Verdict::Unknown { reason: Reason::Executions, bounds },
     };
     report.elapsed = began.elapsed();

@@ -113,6 +113,7 @@ impl fmt::Display for Report {
                 write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
                 if bounds.completed.is_some() {
                     write!(f, "; none {}{}", within(bounds), self.together(bounds))?;
+                    bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
                 }
             }
         }

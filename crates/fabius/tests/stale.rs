@@ -246,6 +246,13 @@ fn a_limit_on_stale_reads_is_kept_and_said() {
     assert_ne!(report.verdict, Verdict::Verified);
     assert!(report.to_string().contains("with at most 1 stale read in each execution"), "{report}");
     assert!(Config::new().stale(2).explore(needs_two).is_bug());
+    // Also where the bound leaves something, which the limit does as well.
+    assert!(Config::new().preemptions(2).explore(needs_two).is_bug());
+    let report = Config::new().preemptions(2).stale(1).explore(needs_two);
+    assert!(
+        !report.is_bug() && report.to_string().contains("but with at most 1 stale read in each execution"),
+        "{report}"
+    );
     let report = Config::new().preemptions(1).explore(needs_two);
     assert!(report.to_string().contains("within 1 preemption and stale reads together"), "{report}");
     let report = Config::new().preemptions(1).sequentially_consistent().explore(needs_two);

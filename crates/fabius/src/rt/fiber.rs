@@ -149,7 +149,7 @@ const LARGEST: usize = isize::MAX as usize / 2;
 pub(crate) struct Idle(Vec<(usize, Box<Fiber>)>);
 
 /// As many as are kept.
-const KEPT: usize = 256;
+const KEPT: usize = 1024;
 
 impl Idle {
     /// Takes back a fiber whose job has ended.

@@ -17,8 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
 const INSTRUCTIONS: u64 = 4_000_000;
 
-/// Of these, so many may be spent at first, and so many more for each round of which a trial has told: one takes milliseconds, and
-/// where hardly any is of use, as of a loop that counts, all of them would take a minute.
+/// Of these, so many may be spent at first, and so many more for each round of which a trial has told: where
+/// hardly any is of use, as of a loop that counts, all of them would take seconds.
 const AT_FIRST: u64 = 400_000;
 const FOR_EACH_USE: u64 = 100;
 

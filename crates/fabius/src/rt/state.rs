@@ -272,7 +272,7 @@ impl Rt {
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
         thread.old_rounds = if std::mem::take(&mut thread.finds_old) { thread.old_rounds + 1 } else { 0 };
-        // In the end every load finds the newest store: see `repetition.rs`, 6.
+        // In the end every load finds the newest store: see `repetition.rs`, 9.
         thread.looks_at_newest = (thread.old_rounds >= OLD_ROUNDS).then_some(at);
         if self.settings.leaves_out != LeavesOut::Nothing {
             self.clocks.gives_way(me);

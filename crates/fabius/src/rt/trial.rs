@@ -363,34 +363,39 @@ impl Trial {
     ///
     /// # Safety
     /// The handler runs, on a stack of its own, and these are the registers that it goes back to; the others are in `saved`.
-    unsafe fn comes_to(&mut self, registers: &mut [greg_t], saved: *const u8) -> bool {
-        self.origins.settle(registers);
+    unsafe fn comes_to(trial: *mut Trial, registers: &mut [greg_t], saved: *const u8) -> bool {
+        // SAFETY: as the caller says. The reference is not used any more where an instruction is made, which may write to the trial.
+        let this = unsafe { &mut *trial };
+        this.origins.settle(registers);
         let next = registers[libc::REG_RIP as usize] as usize;
         if next == comes_to_a_local as *const () as usize {
-            self.has_local(registers[libc::REG_RDI as usize] as usize);
+            this.has_local(registers[libc::REG_RDI as usize] as usize);
         }
         if next == comes_to_what_is_known as *const () as usize {
-            self.is_aside = true;
-            self.origins.looks_away(registers);
+            this.is_aside = true;
+            this.origins.looks_away(registers);
             registers[libc::REG_EFL as usize] &= !TRAP;
             return false;
         }
         let end = if next == comes_to_an_end as *const () as usize {
             Some(if registers[libc::REG_RDI as usize] == 1 { End::Round } else { End::Other })
         // SAFETY: as the caller says.
-        } else if unsafe { self.goes_on(registers, saved) } {
+        } else if unsafe { this.goes_on(registers, saved) } {
             None
         } else {
-            Some(self.ends_before(registers))
+            Some(this.ends_before(registers))
         };
         // SAFETY: as the caller says.
         unsafe {
             match end {
                 Some(end) => {
-                    self.is_over(registers, end);
+                    this.is_over(registers, end);
                     false
                 }
-                None => emulated::makes(&self.instructions.get(next).instruction, registers, self.local),
+                None => {
+                    let (instruction, local) = (this.instructions.get(next).instruction, this.local);
+                    emulated::makes(&instruction, registers, local)
+                }
             }
         }
     }
@@ -540,15 +545,16 @@ static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
 unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel hands out a valid context; the trial is that of this thread, which stands still.
     unsafe {
-        let Some(trial) = UNDER_WAY.get().as_mut() else {
+        let trial = UNDER_WAY.get();
+        if trial.is_null() {
             // Not ours: as if there were no handler.
             libc::sigaction(signal, (*BEFORE.0.get()).as_ptr(), ptr::null_mut());
             libc::raise(signal);
             return;
-        };
+        }
         let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
         let (registers, saved) = (&mut machine.gregs, machine.fpregs.cast::<u8>());
-        while trial.comes_to(registers, saved) {}
+        while Trial::comes_to(trial, registers, saved) {}
     }
 }
 

@@ -4,7 +4,7 @@
 //! What is not known here is left to the processor. What the processor leaves undefined is left as it was.
 
 use crate::rt::instruction::number;
-use iced_x86::{ConditionCode, FlowControl, Instruction, Mnemonic, OpKind, Register};
+use iced_x86::{Code, ConditionCode, Instruction, Mnemonic, OpKind, Register};
 use libc::greg_t;
 
 const CARRY: u64 = 1;
@@ -86,7 +86,7 @@ impl Machine<'_> {
                 }
                 M::Ret if this.stack_pointer_increment() == 8 => return Some(self.pop()),
                 M::Jmp => return self.target(),
-                M::Leave if this.stack_pointer_increment() == 0 => {
+                M::Leave if this.code() == Code::Leaveq => {
                     *self.register(libc::REG_RSP) = *self.register(libc::REG_RBP);
                     *self.register(libc::REG_RBP) = self.pop() as greg_t;
                 }
@@ -111,7 +111,7 @@ impl Machine<'_> {
                 M::Add | M::Adc | M::Sub | M::Sbb | M::Cmp | M::Neg | M::Inc | M::Dec => self.counts()?,
                 M::And | M::Or | M::Xor | M::Test => self.combines()?,
                 M::Shl | M::Shr | M::Sar => self.shifts()?,
-                _ if this.flow_control() == FlowControl::ConditionalBranch && condition != ConditionCode::None => {
+                _ if this.is_jcc_short_or_near() => {
                     let target = self.target()?;
                     return Some(if self.is_so(condition) { target } else { next });
                 }
@@ -440,13 +440,16 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_to_the_processor() {
-        let unknown: [&[u8]; 8] = [
+        let unknown: [&[u8]; 11] = [
             &[0xc2, 0x10, 0],
             &[0x66, 0x53],
             &[0xf3, 0xa4],
             &[0x0f, 0xa2],
             &[0xf0, 0x48, 0xff, 0x00],
             &[0xe3, 0],
+            &[0xe0, 0],
+            &[0xe1, 0],
+            &[0x66, 0xc9],
             &[0x8f, 0x00],
             &[0x65, 0x48, 0x8b, 0x04, 0x25, 0, 0, 0, 0],
         ];

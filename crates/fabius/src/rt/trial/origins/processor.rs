@@ -249,7 +249,13 @@ fn makes_the_same(
         // Of those that are defined.
         let shifts = matches!(instruction.mnemonic(), Mnemonic::Shl | Mnemonic::Shr | Mnemonic::Sar);
         let combines = matches!(instruction.mnemonic(), Mnemonic::And | Mnemonic::Or | Mnemonic::Xor | Mnemonic::Test);
-        let undefined = if shifts { 0x810 } else { 0 } | if combines { 0x10 } else { 0 };
+        let by = || match instruction.op_kind(1) {
+            OpKind::Register => before.general[2],
+            _ => instruction.immediate(1),
+        };
+        // The overflow of a shift by one is; a byte of 32 is none.
+        let is_defined = !shifts || by() & if instruction.op_register(0).is_gpr64() { 63 } else { 31 } <= 1;
+        let undefined = if is_defined { 0 } else { 0x800 } | if shifts || combines { 0x10 } else { 0 };
         let flags = made[libc::REG_EFL as usize] as u64;
         assert_eq!(flags & 0x8d5 & !undefined, after.flags & 0x8d5 & !undefined, "flags of {}", shown());
         assert_eq!(machine.bytes(false), *written, "memory of {}", shown());
