@@ -104,3 +104,19 @@ fn classes_are_counted_as_long_as_was_asked() {
     let (executions, end, states) = curve(Config::new().preemptions(5).count_classes(0));
     assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((executions, 2)), Some(2)));
 }
+
+#[test]
+fn what_fails_is_the_same_whether_classes_are_counted_or_not() {
+    let all =
+        [Config::new().random(500), Config::new().pct(3, 500), Config::new().urw(500), Config::new().exhaustive()];
+    for config in all.into_iter().chain([Config::new().preemptions(3), Config::new().delays(3)]) {
+        let config = config.without_reduction();
+        let counted = config.clone().explore(increments(false));
+        let other = config.count_classes(0).explore(increments(false));
+        assert!(counted.is_bug() && counted.replay.is_some(), "{counted}");
+        assert_eq!(
+            (&other.replay, other.executions, other.walks),
+            (&counted.replay, counted.executions, counted.walks)
+        );
+    }
+}
