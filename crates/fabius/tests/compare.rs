@@ -105,18 +105,45 @@ fn classes_are_counted_as_long_as_was_asked() {
     assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((executions, 2)), Some(2)));
 }
 
+/// Four threads that read and then write: the first begins the second and the fourth, and the second begins the third.
+fn nested_increments() {
+    fn add(counter: &AtomicUsize) {
+        counter.store(counter.load(Ordering::SeqCst) + 1, Ordering::SeqCst);
+    }
+    let counter = Arc::new(AtomicUsize::new(0));
+    let (second, fourth) = (counter.clone(), counter.clone());
+    let second = thread::spawn(move || {
+        let third = second.clone();
+        let third = thread::spawn(move || add(&third));
+        add(&second);
+        third.join().unwrap();
+    });
+    let fourth = thread::spawn(move || add(&fourth));
+    add(&counter);
+    second.join().unwrap();
+    fourth.join().unwrap();
+    assert_eq!(counter.load(Ordering::SeqCst), 4);
+}
+
 #[test]
 fn what_fails_is_the_same_whether_classes_are_counted_or_not() {
+    fn compare(config: &Config, test: impl Fn() + Sync) -> (String, u64) {
+        let counted = config.clone().explore(&test);
+        let other = config.clone().count_classes(0).explore(&test);
+        let replay = counted.replay.clone().expect("it fails");
+        assert_eq!(
+            (other.replay.as_ref(), other.executions, other.walks),
+            (Some(&replay), counted.executions, counted.walks),
+            "{config:?}\n{counted}\n{other}"
+        );
+        assert_eq!(other.trace().unwrap().cost, counted.trace().unwrap().cost, "{config:?}");
+        (replay, counted.executions + counted.walks)
+    }
     let all =
         [Config::new().random(500), Config::new().pct(3, 500), Config::new().urw(500), Config::new().exhaustive()];
     for config in all.into_iter().chain([Config::new().preemptions(3), Config::new().delays(3)]) {
         let config = config.without_reduction();
-        let counted = config.clone().explore(increments(false));
-        let other = config.count_classes(0).explore(increments(false));
-        assert!(counted.is_bug() && counted.replay.is_some(), "{counted}");
-        assert_eq!(
-            (&other.replay, other.executions, other.walks),
-            (&counted.replay, counted.executions, counted.walks)
-        );
+        compare(&config, increments(false));
+        compare(&config, nested_increments);
     }
 }

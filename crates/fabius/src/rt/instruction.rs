@@ -2,8 +2,8 @@
 
 use super::flow::Flow;
 use iced_x86::{
-    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
-    UsedMemory,
+    ConditionCode, Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    OpKind, Register, UsedMemory,
 };
 use libc::c_int;
 
@@ -331,6 +331,31 @@ pub(super) fn number(register: Register) -> Option<c_int> {
         Register::R15 => libc::REG_R15,
         _ => return None,
     })
+}
+
+/// Whether the flags say so (Intel, Software Developer's Manual, volume 1, appendix B).
+pub(super) fn is_so(condition: ConditionCode, flags: u64) -> bool {
+    let flag = |bit: u32| flags >> bit & 1 == 1;
+    let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
+    match condition {
+        ConditionCode::None => true,
+        ConditionCode::o => overflow,
+        ConditionCode::no => !overflow,
+        ConditionCode::b => carry,
+        ConditionCode::ae => !carry,
+        ConditionCode::e => zero,
+        ConditionCode::ne => !zero,
+        ConditionCode::be => carry || zero,
+        ConditionCode::a => !carry && !zero,
+        ConditionCode::s => sign,
+        ConditionCode::ns => !sign,
+        ConditionCode::p => parity,
+        ConditionCode::np => !parity,
+        ConditionCode::l => sign != overflow,
+        ConditionCode::ge => sign == overflow,
+        ConditionCode::le => zero || sign != overflow,
+        ConditionCode::g => !zero && sign == overflow,
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //!
 //! What is not known here is left to the processor. What the processor leaves undefined is left as it was.
 
-use crate::rt::instruction::number;
+use crate::rt::instruction::{is_so, number};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic, OpKind, Register};
 use libc::greg_t;
 
@@ -113,17 +113,15 @@ impl Machine<'_> {
                 M::Shl | M::Shr | M::Sar => self.shifts()?,
                 _ if this.is_jcc_short_or_near() => {
                     let target = self.target()?;
-                    return Some(if self.is_so(condition) { target } else { next });
+                    return Some(if self.is_so() { target } else { next });
                 }
                 // The byte that says whether it is so.
-                _ if condition != ConditionCode::None && this.op_count() == 1 => {
-                    self.write(0, self.is_so(condition).into())?
-                }
+                _ if condition != ConditionCode::None && this.op_count() == 1 => self.write(0, self.is_so().into())?,
                 _ if condition != ConditionCode::None && this.op_count() == 2 => {
                     let size = self.size(0)?;
                     let (old, new) = (self.read(0, size)?, self.read(1, size)?);
                     // Of half a register, the other half becomes zero in either case.
-                    self.write(0, if self.is_so(condition) { new } else { old })?;
+                    self.write(0, if self.is_so() { new } else { old })?;
                 }
                 _ => return None,
             }
@@ -230,28 +228,8 @@ impl Machine<'_> {
         *self.register(libc::REG_EFL) = flags as greg_t;
     }
 
-    fn is_so(&self, condition: ConditionCode) -> bool {
-        let is = |flag: u64| self.flags() & flag != 0;
-        let is_less = is(SIGN) != is(OVERFLOW);
-        match condition {
-            ConditionCode::None => false,
-            ConditionCode::o => is(OVERFLOW),
-            ConditionCode::no => !is(OVERFLOW),
-            ConditionCode::b => is(CARRY),
-            ConditionCode::ae => !is(CARRY),
-            ConditionCode::e => is(ZERO),
-            ConditionCode::ne => !is(ZERO),
-            ConditionCode::be => is(CARRY | ZERO),
-            ConditionCode::a => !is(CARRY | ZERO),
-            ConditionCode::s => is(SIGN),
-            ConditionCode::ns => !is(SIGN),
-            ConditionCode::p => is(PARITY),
-            ConditionCode::np => !is(PARITY),
-            ConditionCode::l => is_less,
-            ConditionCode::ge => !is_less,
-            ConditionCode::le => is_less || is(ZERO),
-            ConditionCode::g => !is_less && !is(ZERO),
-        }
+    fn is_so(&self) -> bool {
+        is_so(self.instruction.condition_code(), self.flags())
     }
 
     /// Where a jump or a call leads.

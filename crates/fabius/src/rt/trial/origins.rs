@@ -18,9 +18,8 @@
 mod processor;
 
 use crate::rt::flow::{Does, Flow, MARKS, OfVectors, Slot};
-use crate::rt::instruction::{Known, Place};
+use crate::rt::instruction::{Known, Place, is_so};
 use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK};
-use iced_x86::ConditionCode;
 use libc::greg_t;
 
 const ALL: usize = READS as usize + super::ALL_READS;
@@ -380,7 +379,7 @@ impl Origins {
             }
             Does::Joins => lanes[..2].copy_from_slice(&[x, y]),
             Does::Chooses(condition) => {
-                lanes[0] = if is_so(condition, registers[libc::REG_EFL as usize]) { y } else { x };
+                lanes[0] = if is_so(condition, registers[libc::REG_EFL as usize] as u64) { y } else { x };
             }
             Does::Leads => {
                 lanes[0] = Of::whole(known.leads.map_or(NONE, |place| self.leads(&place, registers)));
@@ -522,31 +521,6 @@ const RSP: usize = libc::REG_RSP as usize;
 
 /// Where the registers are that a call preserves, in the order in which a round's are given.
 const PRESERVED: [i32; 6] = [libc::REG_RBX, libc::REG_RBP, libc::REG_R12, libc::REG_R13, libc::REG_R14, libc::REG_R15];
-
-/// Whether the flags say so (Intel, Software Developer's Manual, volume 1, appendix B).
-fn is_so(condition: ConditionCode, flags: greg_t) -> bool {
-    let flag = |bit: u32| flags >> bit & 1 == 1;
-    let (carry, parity, zero, sign, overflow) = (flag(0), flag(2), flag(6), flag(7), flag(11));
-    match condition {
-        ConditionCode::None => true,
-        ConditionCode::o => overflow,
-        ConditionCode::no => !overflow,
-        ConditionCode::b => carry,
-        ConditionCode::ae => !carry,
-        ConditionCode::e => zero,
-        ConditionCode::ne => !zero,
-        ConditionCode::be => carry || zero,
-        ConditionCode::a => !carry && !zero,
-        ConditionCode::s => sign,
-        ConditionCode::ns => !sign,
-        ConditionCode::p => parity,
-        ConditionCode::np => !parity,
-        ConditionCode::l => sign != overflow,
-        ConditionCode::ge => sign == overflow,
-        ConditionCode::le => zero || sign != overflow,
-        ConditionCode::g => !zero && sign == overflow,
-    }
-}
 
 #[cfg(test)]
 mod tests {
