@@ -20,6 +20,8 @@ mod handler_stack;
 mod origins;
 mod outcome;
 mod probe;
+#[cfg(test)]
+mod processor;
 mod touched;
 
 use super::flow::Does;

@@ -3,6 +3,9 @@
 //!
 //! What is not known here is left to the processor. What the processor leaves undefined is left as it was.
 
+#[cfg(test)]
+mod processor;
+
 use crate::rt::instruction::{is_so, number};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic, OpKind, Register};
 use libc::greg_t;
