@@ -8,6 +8,7 @@ use super::clocks::Done;
 use super::history::{MOST, Word};
 use super::{LeavesOut, LeftOut, Object, Refine, Rt, trial};
 use fabius_explore::system::Usual;
+use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
 /// What an operation does, as it is written.
@@ -133,6 +134,7 @@ impl Rt {
         let newest = usual.value;
         let history = self.clocks.history(atomic, |word| value(word) == newest, Word::of(newest));
         let last = history.stores.len() - 1;
+        let newest_for = self.old_values.must_find_newest(thread, atomic);
         let floor = self.clocks.floor(thread, atomic);
         if floor == last || self.abandoned || self.does_not_deviate() {
             return usual;
@@ -157,7 +159,7 @@ impl Rt {
             possible |= u64::from(!ways.are_none()) << newer;
             all.push(ways);
         }
-        let newer = self.deviate(possible);
+        let newer = self.deviate(atomic, possible, newest_for);
         Found { value: values[last - newer as usize], newest, newer, ways: all[newer as usize] }
     }
 
@@ -192,25 +194,26 @@ impl Rt {
         usual != Usual::MayBeNot
     }
 
-    /// How an operation departs from what is usual, decided by the search.
-    fn deviate(&mut self, possible: u64) -> u32 {
+    /// How an operation on an atomic departs from what is usual, decided by the search. If a loop must find the newest value, that
+    /// is given.
+    fn deviate(&mut self, atomic: usize, possible: u64, newest_for: Option<&'static Location<'static>>) -> u32 {
         let Some(choose) = self.choose else { return 0 };
         let is_enough = self.deviations >= self.settings.deviations;
         if is_enough && !self.has_been_here && possible > 1 {
             self.kept_from_deviating = true;
             self.has_news_for_the_explorer();
         }
-        let newest = self.threads[self.current].looks_at_newest.filter(|_| !self.has_been_here);
-        if let (Some(at), true) = (newest, possible > 1) {
+        let newest_for = newest_for.filter(|_| !self.has_been_here);
+        if let (Some(at), true) = (newest_for, possible > 1) {
             self.left_out.set(Some(LeftOut::Old(at)));
         }
         self.ahead.steps = 0;
-        let is_usual = is_enough || self.has_been_here || newest.is_some();
+        let is_usual = is_enough || self.has_been_here || newest_for.is_some();
         // SAFETY: the pointer is valid during the step, and a choice is made only in one.
         let chosen = unsafe { (*choose).deviate(if is_usual { 1 } else { possible }) };
         if chosen > 0 {
             self.deviations += 1;
-            self.threads[self.current].finds_old = true;
+            self.old_values.finds(self.current, atomic);
         }
         chosen
     }

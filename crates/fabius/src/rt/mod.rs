@@ -32,6 +32,7 @@ mod look;
 mod memory;
 mod moved;
 mod object;
+mod old_values;
 mod op;
 mod orders;
 #[cfg(target_os = "linux")]
@@ -84,6 +85,7 @@ use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber, Idle, Outside};
 use history::Word;
+use old_values::OldValues;
 use proofs::Round;
 use repetition::States;
 use std::any::Any;
@@ -120,11 +122,6 @@ pub(crate) struct Thread {
     went_on: u32,
     /// How often it has given way and gone on, since it last repeated itself.
     rounds: u32,
-    /// Whether it has found an old value since it gave way, and in how many rounds in a row before.
-    finds_old: bool,
-    old_rounds: u32,
-    /// Where it gave way, if it must find the newest values until it gives way again.
-    looks_at_newest: Option<&'static Location<'static>>,
     /// What `unpark` leaves for `park`.
     pub token: bool,
     /// Chosen by the `notify` of a condition variable.
@@ -220,6 +217,8 @@ pub(crate) struct Rt {
     usual_round: Option<Round>,
     /// A number for where the thread gave way that is tried out.
     tried_from: Option<u64>,
+    /// Who finds old values in loops.
+    old_values: OldValues,
     /// Whether an atomic has more stores than are kept.
     pub forgets_stores: bool,
     pub race: Option<Race>,
@@ -463,9 +462,6 @@ fn make_thread(
             idle: 0,
             went_on: 0,
             rounds: 0,
-            finds_old: false,
-            old_rounds: 0,
-            looks_at_newest: None,
             token: false,
             notified: false,
             in_once: 0,

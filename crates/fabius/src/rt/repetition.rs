@@ -24,7 +24,9 @@
 //!    Where the thread may find older stores, there are two trials: one in which all operations find the newest, and one in
 //!    which loads find the oldest that the thread can. A round that is neither counts as one that changes something; there
 //!    are few of those, because who finds a store in between cannot find older ones again. And a trial ends at a store that
-//!    others could find: see 7.
+//!    others could find: see 7. It ends where a thread is joined, too: who joins does so once, and has left the loop. What the other
+//!    has done is part of what the join finds, and is another thing in many executions; a loop that was tried out for each of them
+//!    would be given up.
 //! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory. When the first
 //!    does, the check begins anew.
 //! 6. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
@@ -35,7 +37,8 @@
 //! 8. A loop that reads the clock of the machine never repeats itself, and a trial may take longer than it waits. It is taken to
 //!    change nothing without one, so that a search comes to an end; the answer says that something was left out.
 //! 9. A loop that does not repeat itself, as one that counts, could find an old value for ever, which is no livelock: in the end a
-//!    store is seen. So after many rounds with old values the thread finds the newest in one; the answer says that, too.
+//!    store is seen. So after many rounds with old values the thread finds the newest once, of each atomic of which they were
+//!    (`old_values.rs`); the answer says that, too.
 
 use super::proofs::{Inputs, Proof, Round};
 use super::{Object, Op, Refine, trial};

@@ -3,6 +3,7 @@
 use super::ahead::Waiting;
 use super::fiber::Idle;
 use super::history::Word;
+use super::old_values::OldValues;
 use super::proofs::{Loops, Now, Proof, Round, Start};
 use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
@@ -24,10 +25,6 @@ const IDLE: u32 = 1000;
 
 /// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
 const PATIENCE: u32 = 16;
-
-/// Rounds in a row in all of which a thread has found old values, after which it finds the newest in one. Loops that end by themselves
-/// hardly have so many.
-const OLD_ROUNDS: u32 = 64;
 
 impl Rt {
     pub(super) fn reset(&mut self) {
@@ -64,6 +61,7 @@ impl Rt {
         self.has_been_here = false;
         self.oldest.clear();
         self.usual_round = None;
+        self.old_values.clear();
         self.forgets_stores = false;
         self.race = None;
         self.lasting.clear();
@@ -271,9 +269,7 @@ impl Rt {
         let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
-        thread.old_rounds = if std::mem::take(&mut thread.finds_old) { thread.old_rounds + 1 } else { 0 };
-        // In the end every load finds the newest store: see `repetition.rs`, 9.
-        thread.looks_at_newest = (thread.old_rounds >= OLD_ROUNDS).then_some(at);
+        self.old_values.gives_way(me, at);
         if self.settings.leaves_out != LeavesOut::Nothing {
             self.clocks.gives_way(me);
         }
@@ -572,6 +568,7 @@ impl Default for Rt {
             oldest: Vec::new(),
             usual_round: None,
             tried_from: None,
+            old_values: OldValues::default(),
             forgets_stores: false,
             race: None,
             lasting: Vec::new(),
