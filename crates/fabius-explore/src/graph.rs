@@ -10,6 +10,7 @@ use crate::search::{Bug, Cut, Monitor, Options};
 use crate::system::Snapshot;
 use fabius_trace::{Schedule, Turn};
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 /// States and steps. The first states are the initial ones.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -221,7 +222,7 @@ impl<S: Snapshot> Builder<'_, S> {
 
     fn count(&mut self) -> Result<(), NoGraph> {
         self.tried += 1;
-        if let Some(cut) = self.monitor.cut(self.context.options) {
+        if let Some(cut) = self.monitor.cut(self.context.options, || Some(Instant::now())) {
             return Err(NoGraph::Cut(cut));
         }
         if self.tried > steps_within(self.most) { Err(NoGraph::TooLarge) } else { Ok(()) }

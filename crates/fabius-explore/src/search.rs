@@ -281,20 +281,13 @@ pub struct Monitor<'a> {
 }
 
 impl Monitor<'_> {
-    /// What ends the search by now, if anything does.
-    pub fn cut(&self, options: &Options) -> Option<Cut> {
+    /// What ends the search by now, if anything does; the clock says when that is, where there is a limit, and may not be looked at.
+    pub fn cut(&self, options: &Options, clock: impl FnOnce() -> Option<Instant>) -> Option<Cut> {
         if self.stop.load(Ordering::Relaxed) {
             return Some(Cut::Interrupted);
         }
-        options.deadline.is_some_and(|deadline| Instant::now() >= deadline).then_some(Cut::Time)
-    }
-
-    /// The same where somebody may have looked at the clock.
-    pub(crate) fn cut_at(&self, options: &Options, now: Option<Instant>) -> Option<Cut> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Some(Cut::Interrupted);
-        }
-        options.deadline.is_some_and(|deadline| now.is_some_and(|now| now >= deadline)).then_some(Cut::Time)
+        let is_up = |deadline| clock().is_some_and(|now| now >= deadline);
+        options.deadline.is_some_and(is_up).then_some(Cut::Time)
     }
 }
 

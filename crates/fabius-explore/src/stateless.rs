@@ -674,7 +674,7 @@ impl<S: System + Sync> Search<'_, S> {
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
             if (takes_long || run.steps() % 256 == 255)
-                && let Some(cut) = self.monitor.cut(options)
+                && let Some(cut) = self.monitor.cut(options, || Some(Instant::now()))
             {
                 return Some(Stop::Cut(cut));
             }

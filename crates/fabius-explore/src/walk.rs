@@ -45,7 +45,7 @@ pub fn search<S: System + Sync>(system: &S, options: &Options, monitor: &Monitor
     }
     let found = first_of((options.jobs, options.workers), count, &over, |run, mine: &mut Memory| {
         let now = mine.pace.look();
-        if let Some(cut) = monitor.cut_at(options, now) {
+        if let Some(cut) = monitor.cut(options, || now) {
             all.lock().expect("no worker has panicked").cut.get_or_insert(cut);
             over.store(true, Ordering::Relaxed);
             return None;
@@ -172,7 +172,7 @@ fn walk<S: System>(
             break Some(Cut::Steps);
         }
         if (run.steps() % 256 == 255 || context.system.was_slow(&run.node.state))
-            && let Some(cut) = monitor.cut(context.options)
+            && let Some(cut) = monitor.cut(context.options, || Some(Instant::now()))
         {
             break Some(cut);
         }

@@ -120,7 +120,7 @@ pub fn graph(
     let monitor = Monitor { stop, progress: &|_| {} };
     for (number, edge) in found.edges.iter().enumerate() {
         // Each is told from the beginning.
-        if let Some(cut) = monitor.cut(&options) {
+        if let Some(cut) = monitor.cut(&options, || Some(Instant::now())) {
             return Err(GraphError::Cut(reason(cut, program)));
         }
         let told = tell(program, id, plan, &found.states[edge.from].schedule, edge)?;
