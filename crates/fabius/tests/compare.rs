@@ -86,22 +86,22 @@ fn classes_are_counted_as_long_as_was_asked() {
     for config in [Config::new().random(100), Config::new().pct(3, 100), Config::new().urw(100)] {
         let (executions, end, _) = curve(config.clone());
         assert_eq!((executions, end.map(|g| (g.executions, g.distinct))), (100, Some((100, 2))));
-        let (executions, end, _) = curve(config.clone().count_classes(1));
+        let (executions, end, _) = curve(config.clone().count_classes_in_first(1));
         assert_eq!((executions, end.map(|g| (g.executions, g.distinct))), (100, Some((1, 1))));
-        let (executions, end, _) = curve(config.count_classes(0));
+        let (executions, end, _) = curve(config.count_classes_in_first(0));
         assert_eq!((executions, end), (100, None));
     }
     for config in [Config::new().exhaustive(), Config::new().preemptions(5), Config::new().delays(5)] {
         let config = config.without_reduction();
         let (all, end, states) = curve(config.clone());
         assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((all, 2)), Some(2)));
-        let (executions, end, states) = curve(config.clone().count_classes(all));
+        let (executions, end, states) = curve(config.clone().count_classes_in_first(all));
         assert_eq!((executions, end.map(|g| g.executions), states), (all, Some(all), Some(2)));
-        let (executions, end, states) = curve(config.count_classes(all - 1));
+        let (executions, end, states) = curve(config.count_classes_in_first(all - 1));
         assert_eq!((executions, end.map(|g| g.executions), states), (all, Some(all - 1), Some(0)));
     }
     // Where the search needs them, all are counted.
-    let (executions, end, states) = curve(Config::new().preemptions(5).count_classes(0));
+    let (executions, end, states) = curve(Config::new().preemptions(5).count_classes_in_first(0));
     assert_eq!((end.map(|g| (g.executions, g.distinct)), states), (Some((executions, 2)), Some(2)));
 }
 
@@ -129,7 +129,7 @@ fn nested_increments() {
 fn what_fails_is_the_same_whether_classes_are_counted_or_not() {
     fn compare(config: &Config, test: impl Fn() + Sync) -> (String, u64) {
         let counted = config.clone().explore(&test);
-        let other = config.clone().count_classes(0).explore(&test);
+        let other = config.clone().count_classes_in_first(0).explore(&test);
         let replay = counted.replay.clone().expect("it fails");
         assert_eq!(
             (other.replay.as_ref(), other.executions, other.walks),
