@@ -59,6 +59,12 @@ pub(crate) fn must<R>(f: impl FnOnce(&mut Run) -> R) -> R {
     }
 }
 
+/// Panics inside of an execution, whoever runs it: one has no room for another.
+#[track_caller]
+pub(crate) fn must_be_outside() {
+    assert!(drive::me().is_none(), "a test must not be run inside of another");
+}
+
 /// Whether a [`crate::Runner`] runs the caller; otherwise `fabius::check` may.
 pub(crate) fn is_active() -> bool {
     RUN.with(|run| run.try_borrow().map_or(true, |run| run.is_some()))

@@ -33,6 +33,7 @@ impl<S: Scheduler + 'static> Runner<S> {
     where
         F: Fn() + Send + Sync + 'static,
     {
+        run::must_be_outside();
         let at = Location::caller();
         let test: Arc<dyn Fn() + Send + Sync> = Arc::new(test);
         let scheduler = Rc::new(RefCell::new(self.scheduler));
@@ -75,6 +76,7 @@ impl PortfolioRunner {
     where
         F: Fn() + Send + Sync + 'static,
     {
+        run::must_be_outside();
         let test = Arc::new(test);
         let stop = Arc::new(AtomicBool::new(false));
         let threads: Vec<_> = self

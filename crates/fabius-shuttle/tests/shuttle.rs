@@ -64,6 +64,22 @@ fn portfolio_fails_if_one_scheduler_does() {
 }
 
 #[test]
+fn a_test_inside_of_a_test_is_refused() {
+    let refused = "a test must not be run inside of another";
+    assert!(fails(|| shuttle::check_random(|| shuttle::check_dfs(|| (), None), 1)).contains(refused));
+    let portfolio = || {
+        let mut runner = PortfolioRunner::new(true, quiet());
+        runner.add(RandomScheduler::new_from_seed(1, 1));
+        runner.run(|| ());
+    };
+    assert!(fails(move || shuttle::check_random(portfolio, 1)).contains(refused));
+    let report = fabius::Config::new().explore(portfolio);
+    let text = report.failure().unwrap();
+    assert!(text.contains(refused) && text.contains("shuttle.rs"), "{text}");
+    portfolio();
+}
+
+#[test]
 fn fabius_checks_the_same_test_and_shows_the_execution() {
     let report = fabius::Config::new().explore(lost_update);
     assert!(report.is_bug());

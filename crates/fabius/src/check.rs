@@ -54,8 +54,12 @@ impl Config {
 /// Returns their reports in order.
 ///
 /// Tests that use statics cannot be checked so.
+///
+/// # Panics
+/// Inside of a check.
 #[track_caller]
 pub fn portfolio<F: Fn() + Sync>(configs: &[Config], test: F) -> Vec<Report> {
+    rt::must_be_outside("fabius::portfolio");
     let at = std::panic::Location::caller();
     let found = Arc::new(AtomicBool::new(false));
     let run = &|config: &Config, begun: Begun| {
@@ -337,7 +341,10 @@ fn conclude(
     let capped = is_capped.then(|| format!("with {} in each execution", at_most(config.deviations)));
     let limits: Vec<String> = capped.into_iter().chain(left_out.map(|left| left.message())).collect();
     report.verdict = match (cut, left_out) {
-        (_, Some(left)) if whole => Verdict::Unknown { reason: Reason::Program { message: left.message() }, bounds },
+        (_, Some(left)) if whole => {
+            let reason = Reason::Program { message: left.message() };
+            Verdict::Unknown { reason, bounds: Bounds { limits, ..bounds } }
+        }
         _ if whole && is_capped => {
             Verdict::NoBugWithinBounds { bounds: Bounds { bound: Bound::None, limits, ..bounds } }
         }

@@ -2,6 +2,7 @@
 
 use crate::config::{Config, Plan};
 use crate::report::Report;
+use crate::rt;
 use crate::save;
 use fabius_explore::search::{Reduction, Strategy};
 use fabius_trace::{
@@ -34,8 +35,12 @@ use std::path::PathBuf;
 ///
 /// # Errors
 /// If there is no `target` folder above the current one, or the file cannot be written.
+///
+/// # Panics
+/// Inside of a check.
 #[track_caller]
 pub fn compare<F: Fn() + Sync>(name: &str, configs: &[Config], test: F) -> io::Result<PathBuf> {
+    rt::must_be_outside("fabius::compare");
     let mut ways: Vec<(&Config, Measured)> = Vec::new();
     for config in configs {
         let plan = match config.plan {

@@ -16,10 +16,10 @@ pub struct Report {
     /// The answer. [`Verdict::Verified`]: every execution was explored; under which memory, the text says.
     pub verdict: Verdict,
     /// What was explored at each value of the bound. The last may be unfinished, and counts what was then explored without a bound.
-    /// The states are distinct happens-before relations, or 0 where not all were counted: see [`crate::Config::count_classes`].
+    /// The states are distinct happens-before relations, or 0 where not all were counted: see [`crate::Config::count_classes_in_first`].
     pub levels: Vec<LevelStats>,
     /// Distinct happens-before relations after so many executions, if they were explored in one way only: some points of the
-    /// curve, and its end, as far as they were counted ([`crate::Config::count_classes`]).
+    /// curve, and its end, as far as they were counted ([`crate::Config::count_classes_in_first`]).
     pub growth: Vec<Grown>,
     /// Executions that were explored in order.
     pub executions: u64,
@@ -110,10 +110,17 @@ impl fmt::Display for Report {
                 bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
             }
             Verdict::Unknown { reason, bounds } => {
-                write!(f, "no failing execution so far; cut short by {}", cut_by(reason))?;
+                let why = cut_by(reason);
+                // What was left out within the bounds, too, is said before what they say.
+                let (left_out, but_for) = match bounds.limits.contains(&why) {
+                    true => ("", "; but for that, "),
+                    false => ("cut short by ", "; "),
+                };
+                write!(f, "no failing execution so far; {left_out}{why}")?;
                 if bounds.completed.is_some() {
-                    write!(f, "; none {}{}", within(bounds), self.together(bounds))?;
-                    bounds.limits.iter().try_for_each(|limit| write!(f, ", but {limit}"))?;
+                    write!(f, "{but_for}none {}{}", within(bounds), self.together(bounds))?;
+                    let mut limits = bounds.limits.iter().filter(|limit| **limit != why);
+                    limits.try_for_each(|limit| write!(f, ", but {limit}"))?;
                 }
             }
         }

@@ -172,6 +172,26 @@ fn a_check_inside_of_a_check_is_refused_and_the_next_one_works() {
         fabius::replay("0", || ());
     });
     says(&text(&nested), &["`fabius::replay` must not be called inside", "failures.rs"]);
+    let panics = |nested: Report, what: &str, line: u32| {
+        let place = format!("failures.rs:{line}");
+        says(&text(&nested), &[&format!("`{what}` must not be called inside"), &place]);
+    };
+    let nested = Config::new().explore(|| {
+        fabius::portfolio(&[], || ());
+    });
+    panics(nested, "fabius::portfolio", line!() - 2);
+    let nested = Config::new().explore(|| {
+        drop(fabius::compare("nested", &[], || ()));
+    });
+    panics(nested, "fabius::compare", line!() - 2);
+    let nested = Config::new().explore(|| {
+        drop(fabius::mcapi::record(|_| ()));
+    });
+    panics(nested, "fabius::mcapi::record", line!() - 2);
+    let nested = Config::new().explore(|| {
+        Config::new().random(1).explore(|| ());
+    });
+    panics(nested, "fabius::check", line!() - 2);
     assert_eq!(Config::new().explore(|| ()).verdict, Verdict::Verified);
 }
 

@@ -420,9 +420,18 @@ fn what_a_caught_panic_of_the_test_leaves_out_is_said() {
     };
     let report = config().exhaustive().explore(catches(false));
     assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
-    let report = config().exhaustive().explore(catches(true));
-    assert!(matches!(report.verdict, fabius::Verdict::Unknown { .. }), "{report}");
-    assert!(report.to_string().contains("not all ways to go on were explored"), "{report}");
+    let explored = |config: Config| {
+        let report = config.explore(catches(true));
+        assert!(matches!(report.verdict, fabius::Verdict::Unknown { .. }), "{report}");
+        let text = report.to_string();
+        assert!(text.starts_with("fabius: no failing execution so far; a panic unwound a stack over"), "{text}");
+        assert_eq!(text.matches("not all ways to go on were explored").count(), 1, "{text}");
+        text
+    };
+    assert!(!explored(config().exhaustive()).contains("within"));
+    // What is left out is left out within the bound, too.
+    let text = explored(config().preemptions(9));
+    assert!(text.contains("not all ways to go on were explored; but for that, none within "), "{text}");
 }
 
 /// What is pinned stays where it is until it is dropped, also if its task goes on no more: it is leaked.

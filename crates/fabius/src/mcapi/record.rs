@@ -110,6 +110,7 @@ unsafe fn is_alone(_: *const (), rt: &Rt, thread: usize) -> bool {
 
 #[track_caller]
 fn record_all<F: Fn(&Domain) + Sync>(config: &Config, guide: &Guide, program: F) -> (BTreeSet<String>, Report) {
+    rt::must_be_outside("fabius::mcapi::record");
     let (traces, refused) = (Mutex::new(BTreeSet::new()), Mutex::new(None));
     let at = Location::caller();
     let mut report = config.explore(|| {
