@@ -234,8 +234,9 @@ impl Fiber {
         [self.stack(), here, of(std::ptr::from_ref(&*self.slot).addr(), size_of::<Slot>())]
     }
 
-    /// Runs the job until it gives control back or ends.
-    #[inline]
+    /// Runs the job until it gives control back or ends. Inlined, because what returns behind a switch returns where the processor does
+    /// not foretell.
+    #[inline(always)]
     pub fn resume(&mut self, from: &Outside) {
         RUNNING.set(&raw const *self.slot);
         // SAFETY: it was asked on this operating system thread, which it does not leave.
