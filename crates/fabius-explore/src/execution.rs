@@ -5,7 +5,7 @@ use crate::dispatcher::{Last, Move};
 use crate::kept::{Kept, Spare, Step, index};
 use crate::node::{Context, Node, Script, Stop};
 use crate::priorities::Falling;
-use crate::race::{Conflict, HappensBefore, Runner};
+use crate::race::{Conflict, HappensBefore, Runner, has_history};
 use crate::scheduler::Pick;
 use crate::search::Found;
 use crate::system::{Access, Dice, End, Made, Plan, System, TaskId};
@@ -150,6 +150,12 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.classes.after(task, self.announced(task), self.also_announced(task))
     }
 
+    /// The same, if the last step had found so much older a store, where it is a load that made no other choices.
+    pub fn signature_where_it_finds(&self, newer: u32) -> Option<(u128, u128)> {
+        let (task, variable) = self.spare.load.filter(|_| self.script.taken().len() == 1)?;
+        self.spare.classes.where_it_finds(task, variable, newer)
+    }
+
     /// The number of the last step of a task.
     pub fn last_step_of(&self, task: TaskId) -> u128 {
         self.spare.classes.last_step_of(task)
@@ -244,6 +250,9 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let announces = context.system.announces();
         let announced = if announces { self.announced(pick.task) } else { None };
         let other = if announces { self.also_announced(pick.task) } else { None };
+        let load = announced.filter(|access| !access.write && has_history(access.variable));
+        let load = load.filter(|_| !self.context.system.next_may_fail(&self.node.state, pick.task));
+        self.spare.load = load.map(|access| (pick.task, access.variable));
         let does = if self.spare.history.is_some() { self.does(pick.task) } else { Does::default() };
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
@@ -281,6 +290,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 Some(order) => order.step(runner, &spare.log.accesses, chosen),
                 None if spare.is_unclassed => {}
                 None if announces && choices.is_empty() => spare.classes.announced(pick.task, announced, other),
+                None if announced.is_some_and(|access| has_history(access.variable)) && other.is_none() => {
+                    let outcomes = choices.iter().filter(|c| !c.is_deviation()).map(|c| c.chosen);
+                    let variable = announced.map_or(Made::NOTHING, |access| access.variable);
+                    spare.classes.found(pick.task, variable, context.system.found(&self.node.state), outcomes);
+                }
                 None if announces => {
                     let accesses: Vec<Access> = announced.into_iter().chain(other).collect();
                     spare.classes.step(pick.task, &accesses, chosen);

@@ -109,6 +109,8 @@ pub(crate) struct Kept {
     /// What is known of points of that, and of this one.
     pub marks: Marks,
     pub pending_delays: u32,
+    /// The last step, if it is a load of a variable with a history.
+    pub load: Option<(TaskId, u64)>,
     pub steps: u32,
     /// Numbers of creation of the unfinished tasks.
     pub numbers: Vec<u32>,
@@ -126,6 +128,7 @@ impl Kept {
         std::mem::swap(&mut self.taken, &mut self.taken_last);
         self.taken.clear();
         self.pending_delays = 0;
+        self.load = None;
         self.steps = 0;
         self.numbers.clear();
         self.born = 0;

@@ -394,6 +394,11 @@ impl Chosen {
         })
     }
 
+    /// Whether it is of ways to deviate, and of no outcomes.
+    pub fn is_deviation(self) -> bool {
+        matches!(self.of, Of::Deviations(_))
+    }
+
     /// Whether it costs something.
     pub fn deviates(self) -> bool {
         matches!(self.of, Of::Deviations(_)) && self.chosen > 0

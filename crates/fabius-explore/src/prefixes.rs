@@ -25,6 +25,11 @@ impl Item {
     pub fn new(path: Box<[Entry]>, cost: u32, comes_to: Option<Class>) -> Item {
         Item { path, cost, comes_to, others: None }
     }
+
+    /// Whether it is a way to deviate, or another outcome of a choice.
+    pub fn ends_in_choice(&self) -> bool {
+        self.path.last().is_some_and(|(_, times)| *times == CHOICE)
+    }
 }
 
 /// What outcomes of choices cost.
@@ -37,6 +42,9 @@ pub(crate) struct Priced {
     /// Of what is explored now.
     pub bound: u32,
 }
+
+/// What follows is explored elsewhere.
+pub(crate) struct Known;
 
 /// The outcomes of choices that stand in a path from here on.
 pub(crate) fn choices_at(path: &[Entry], at: usize) -> &[Entry] {
@@ -149,8 +157,15 @@ impl Findings {
         if item.cost <= bound { self.work.push(item) } else { self.next.push(item) }
     }
 
-    /// The other outcomes of the choices in the last step, of which the first `fixed` are given.
-    pub fn others(&mut self, script: &Script, fixed: usize, priced: Priced) {
+    /// The other outcomes of the choices in the last step, of which the first `fixed` are given. What a way to deviate comes to may be
+    /// known, and that nothing new follows.
+    pub fn others(
+        &mut self,
+        script: &Script,
+        fixed: usize,
+        priced: Priced,
+        comes_to: impl Fn(u32, u32) -> Result<Option<Class>, Known>,
+    ) {
         let taken = script.taken();
         self.may_deviate |= taken.iter().any(|choice| matches!(choice.of, Of::Deviations(_)));
         let others = Others::new(&self.here, taken, fixed);
@@ -162,8 +177,9 @@ impl Findings {
         for at in fixed..taken.len() {
             let before = || taken[..at].iter().map(|t| (t.chosen, CHOICE));
             for way in taken[at].other_ways() {
+                let Ok(comes_to) = comes_to(way, cost) else { continue };
                 let path = self.here.iter().copied().chain(before()).chain([(way, CHOICE)]).collect();
-                let item = Item::new(path, cost, None);
+                let item = Item::new(path, cost, comes_to);
                 if cost <= priced.bound { self.work.push(item) } else { self.next.push(item) }
             }
         }

@@ -90,8 +90,8 @@ impl Hasher for Given {
 struct Inner {
     /// For every class the least cost, and who ran last when it was first reached at that.
     first: HashMap<u128, (u32, u64), BuildHasherDefault<Given>>,
-    /// Others that reached it at the same cost.
-    more: HashSet<(u128, u64), BuildHasherDefault<Given>>,
+    /// Others that reached it at the same cost, which need not be the least any more.
+    more: HashSet<(u128, u64, u32), BuildHasherDefault<Given>>,
 }
 
 /// Classes that are remembered; what comes later is explored as often as it is reached.
@@ -101,7 +101,7 @@ impl Inner {
     fn is_beaten(&self, class: Class, cost: u32) -> bool {
         self.first.get(&class.number).is_some_and(|(least, last)| {
             let same = *last == class.last || *last == Class::ANYBODY;
-            *least < cost || *least == cost && (same || self.more.contains(&(class.number, class.last)))
+            *least < cost || *least == cost && (same || self.more.contains(&(class.number, class.last, cost)))
         })
     }
 }
@@ -124,7 +124,7 @@ impl Reached {
         }
         let known = inner.first.get(&class.number).is_some_and(|(least, _)| *least == cost);
         if known {
-            inner.more.insert((class.number, class.last));
+            inner.more.insert((class.number, class.last, cost));
         } else if inner.first.len() < MOST {
             inner.first.insert(class.number, (cost, class.last));
         }
@@ -136,5 +136,20 @@ impl Reached {
         if let Some(first) = self.inner().first.get_mut(&number).filter(|(least, _)| *least == cost) {
             first.1 = Class::ANYBODY;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_reached_a_class_at_another_cost_has_not_at_the_least() {
+        let (reached, by) = (Reached::default(), |last| Class { number: 7, last });
+        assert!(reached.insert(by(1), 5) && reached.insert(by(3), 5) && !reached.insert(by(3), 5));
+        assert!(reached.insert(by(5), 4) && !reached.insert(by(1), 5));
+        assert!(reached.insert(by(3), 4) && !reached.insert(by(3), 4));
+        reached.free(7, 4);
+        assert!(!reached.insert(by(1), 4) && reached.insert(by(1), 3));
     }
 }

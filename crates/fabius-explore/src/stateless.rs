@@ -18,7 +18,7 @@ use crate::growth::Growth;
 use crate::node::{Context, Stop};
 use crate::pace::Pace;
 use crate::persistent::{Left, Persistent};
-use crate::prefixes::{Findings, Item, Priced, choices_at, each, named};
+use crate::prefixes::{Findings, Item, Known, Priced, choices_at, each, named};
 use crate::reached::{Class, Reached, Signatures};
 use crate::repeat::{End, repeat_ahead, room};
 use crate::scheduler::Pick;
@@ -268,6 +268,18 @@ impl<S: System + Sync> Search<'_, S> {
         self.lock().executions
     }
 
+    /// Whether it does not go on, whatever the reason.
+    pub fn has_ended(&self) -> bool {
+        let shared = self.lock();
+        self.is_over || shared.bug.is_some() || shared.cut.is_some_and(|cut| cut != Cut::Executions)
+    }
+
+    /// Whether nothing is left within the bounds, and no limit has cut any execution short.
+    pub fn has_seen_everything(&self) -> bool {
+        let shared = self.lock();
+        self.is_over && shared.bug.is_none() && shared.cut.is_none() && shared.limit.is_none()
+    }
+
     /// Whether it has found a bug, or that the system behaves differently.
     pub fn has_an_answer(&self) -> bool {
         let shared = self.lock();
@@ -417,6 +429,14 @@ impl<S: System + Sync> Search<'_, S> {
         Some(self.class(number, last))
     }
 
+    /// The class that the last step leads to at this cost, where it finds a store so much older, if that is known.
+    fn finds(&self, run: &Execution<'_, '_, S>, newer: u32, cost: u32) -> Result<Option<Class>, Known> {
+        let Some(reached) = &self.reached else { return Ok(None) };
+        let Some((number, last)) = run.signature_where_it_finds(newer) else { return Ok(None) };
+        let class = self.class(number, last);
+        if reached.is_beaten(class, cost) { Err(Known) } else { Ok(Some(class)) }
+    }
+
     fn class(&self, number: u128, last: u128) -> Class {
         let matters = depends_on_last(self.context.options.bound);
         Class { number, last: if matters { last as u64 | 1 } else { Class::ANYBODY } }
@@ -425,7 +445,12 @@ impl<S: System + Sync> Search<'_, S> {
     /// Runs one execution: the prefix, and then on with the first move that the bound allows and that comes to something
     /// new; the other moves become prefixes of their own.
     fn execute(&self, item: &Item, bound: u32, out: &mut Findings) {
-        if !self.is_new(item.comes_to, item.cost) {
+        let is_known = match (&self.reached, item.comes_to) {
+            // Of a way to deviate it is noted when it has been taken.
+            (Some(reached), Some(class)) if item.ends_in_choice() => reached.is_beaten(class, item.cost),
+            (_, class) => !self.is_new(class, item.cost),
+        };
+        if is_known {
             return;
         }
         out.executions += 1;
@@ -447,7 +472,7 @@ impl<S: System + Sync> Search<'_, S> {
             Err((stop, script)) => {
                 // Nobody would look at the others of a search that has ended, and there may be a million.
                 if !matches!(stop, Stop::Cut(Cut::Time | Cut::Memory | Cut::Interrupted)) {
-                    out.others(&script, start.len(), Priced { cost: 0, deviation: price, bound });
+                    out.others(&script, start.len(), Priced { cost: 0, deviation: price, bound }, |_, _| Ok(None));
                 }
                 return out.stopped(stop, || {
                     let turn = Turn { task: Turn::START, choices: script.choices() };
@@ -456,7 +481,7 @@ impl<S: System + Sync> Search<'_, S> {
             }
         };
         if start.len() == item.path.len() {
-            out.others(&run.script, start.len(), Priced { cost: 0, deviation: price, bound });
+            out.others(&run.script, start.len(), Priced { cost: 0, deviation: price, bound }, |_, _| Ok(None));
         }
         out.taken(&run.script);
         match self.repeat(item, start.len(), bound, &mut run, out) {
@@ -575,7 +600,9 @@ impl<S: System + Sync> Search<'_, S> {
                     out.depth = run.steps();
                     went_ahead(run, repeats.beyond.start - 1, bound, out);
                     let deviation = self.context.price_of_deviation();
-                    out.others(&run.script, 0, Priced { cost: item.cost, deviation, bound });
+                    out.others(&run.script, 0, Priced { cost: item.cost, deviation, bound }, |newer, cost| {
+                        self.finds(run, newer, cost)
+                    });
                     out.taken(&run.script);
                     if let Err(stop) = repeats.result {
                         return Repeated::Stopped(stop);
@@ -619,7 +646,9 @@ impl<S: System + Sync> Search<'_, S> {
             if is_new {
                 out.transitions += u64::from(matches!(mv, Move::Run(_)));
                 let deviation = self.context.price_of_deviation();
-                out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound });
+                out.others(&run.script, choices.len(), Priced { cost: item.cost, deviation, bound }, |newer, cost| {
+                    self.finds(run, newer, cost)
+                });
             }
             out.taken(&run.script);
             if let Err(stop) = result {
@@ -629,7 +658,8 @@ impl<S: System + Sync> Search<'_, S> {
             }
         }
         out.moves = moves;
-        if item.comes_to.is_some_and(|class| Some(class.number) != run.signature()) && run.script.telling().is_empty() {
+        let is_elsewhere = item.comes_to.is_some_and(|class| Some(class.number) != run.signature());
+        if is_elsewhere && !item.ends_in_choice() && run.script.telling().is_empty() {
             return Repeated::Differs;
         }
         let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
@@ -728,7 +758,9 @@ impl<S: System + Sync> Search<'_, S> {
             out.went(named(&mv));
             went_ahead(run, 0, bound, out);
             let deviation = self.context.price_of_deviation();
-            out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound });
+            out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound }, |newer, cost| {
+                self.finds(run, newer, cost)
+            });
             out.taken(&run.script);
             out.depth = run.steps();
             if let Err(stop) = result {

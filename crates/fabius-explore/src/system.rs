@@ -103,6 +103,20 @@ pub const fn end_of(task: TaskId) -> u64 {
     1 << 63 | task as u64
 }
 
+/// A variable of which an access may find an older store, or take its place before others that are there.
+pub const fn with_history(variable: u64) -> u64 {
+    1 << 62 | variable
+}
+
+/// How a step has accessed a variable with a history.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FoundStore {
+    /// How many stores are newer than the one that it has found, or come after its own.
+    pub newer: u32,
+    /// Whether it has stored something.
+    pub stores: bool,
+}
+
 /// How a step ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -311,6 +325,11 @@ pub trait System {
 
     /// What the next step of the task accesses first, if that is a single variable.
     fn next_access(&self, state: &Self::State, task: TaskId) -> Option<Access>;
+
+    /// How the last step has accessed a variable [`with_history`].
+    fn found(&self, _: &Self::State) -> FoundStore {
+        FoundStore::default()
+    }
 
     /// Whether the state decides if the next step of the task writes what it accesses first: it may write in another state.
     fn next_may_fail(&self, _: &Self::State, _: TaskId) -> bool {

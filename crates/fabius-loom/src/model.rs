@@ -81,7 +81,7 @@ impl Builder {
             most => most.saturating_mul(STEPS_FOR_A_BRANCH),
         };
         let steps = u32::try_from(steps).unwrap_or(u32::MAX);
-        let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps).free_stale_reads();
+        let mut config = Config::new().find_leaks().every_panic_fails().max_steps(steps).as_loom();
         config = match self.preemption_bound {
             Some(most) => config.preemptions(u32::try_from(most).unwrap_or(u32::MAX)),
             None => config.exhaustive(),

@@ -3,7 +3,7 @@
 
 use crate::answer;
 use crate::command::{self, Asked, Begun};
-use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan};
+use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan, Until};
 use crate::few_deviations;
 use crate::in_turns;
 use crate::replay;
@@ -191,7 +191,7 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
             let search = if bound == Bound::Preemptions && has_turns && optimal_is_sound(config, system) {
                 in_turns::search(system, &options, &monitor, &note)
             } else if bound == Bound::Preemptions && deviates_for_nothing(config, system) {
-                few_deviations::search(system, &options, &monitor, &note)
+                few_deviations::search(system, (&options, config.until), &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)
             };
@@ -201,6 +201,8 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
             let options = Options { bound: Bound::None, ..base };
             let search = if optimal_is_sound(config, system) {
                 optimal::search(system, &options, &monitor, &note)
+            } else if config.until == Until::SeenAsByLoom && deviates_for_nothing(config, system) {
+                few_deviations::search(system, (&options, config.until), &monitor, &note)
             } else {
                 stateless::search(system, &options, &monitor, &note)
             };
@@ -339,8 +341,14 @@ fn conclude(
     let is_capped = system.kept_from_deviating.load(Ordering::Relaxed);
     // What was not explored within the bounds either.
     let capped = is_capped.then(|| format!("with {} in each execution", at_most(config.deviations)));
-    let limits: Vec<String> = capped.into_iter().chain(left_out.map(|left| left.message())).collect();
+    let ended_as_loom = system.ended_as_loom.load(Ordering::Relaxed);
+    let as_loom = ended_as_loom.then(|| without_what_loom_leaves_out(bounds.completed));
+    let limits: Vec<String> = capped.into_iter().chain(left_out.map(|left| left.message())).chain(as_loom).collect();
     report.verdict = match (cut, left_out) {
+        _ if ended_as_loom => {
+            let max = if let Plan::Iterative { max, .. } = config.plan { max } else { None };
+            Verdict::NoBugWithinBounds { bounds: Bounds { completed: max, limits, ..bounds } }
+        }
         (_, Some(left)) if whole => {
             let reason = Reason::Program { message: left.message() };
             Verdict::Unknown { reason, bounds: Bounds { limits, ..bounds } }
@@ -355,6 +363,16 @@ fn conclude(
     };
     report.elapsed = began.elapsed();
     report
+}
+
+/// What an answer says where the search has ended as loom would, and all was explored within this bound.
+fn without_what_loom_leaves_out(completed: Option<u32>) -> String {
+    let whole = completed.map(|k| format!(" (all were explored within {k})")).unwrap_or_default();
+    format!(
+        "as loom without executions in which a thread that has given way goes on while another can, a value is found again that its \
+         thread knew to be old before it gave way, a store comes late, or an exchange finds an old value{whole}; \
+         `FABIUS_STALE_READS=all` explores these, too"
+    )
 }
 
 /// Where the test behaves differently when a schedule is run twice.

@@ -24,6 +24,7 @@ pub struct Config {
     pub(crate) deviations: u32,
     /// What each of them costs.
     pub(crate) price_of_deviation: u32,
+    pub(crate) until: Until,
     pub(crate) leaks: bool,
     pub(crate) panics: bool,
     pub(crate) reduction: Reduction,
@@ -47,6 +48,15 @@ pub(crate) enum Plan {
     Walks(search::Strategy),
 }
 
+/// When a search ends that meets no failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Until {
+    /// When all executions within the bound have been explored.
+    AllIsSeen,
+    /// Also when those have been that loom would look at, if the others are many.
+    SeenAsByLoom,
+}
+
 impl Default for Config {
     fn default() -> Config {
         Config {
@@ -60,6 +70,7 @@ impl Default for Config {
             spurious: false,
             deviations: u32::MAX,
             price_of_deviation: 1,
+            until: Until::AllIsSeen,
             leaks: false,
             panics: false,
             reduction: Reduction::Adaptive,
@@ -222,6 +233,17 @@ impl Config {
     /// those that differ from others near their ends alone: a bug with more preemptions may be found before one with fewer.
     pub fn free_stale_reads(self) -> Config {
         Config { price_of_deviation: 0, ..self }
+    }
+
+    /// As [`Config::free_stale_reads`], and what loom leaves out need not be explored to the end. If all else has been and none fails,
+    /// and what is left is more than some ten thousand executions, that is the answer, which says so. What loom leaves out: a
+    /// thread that has given way goes on, or is chosen, though others can go on that have not; a load finds a value again that is not the newest
+    /// and that its thread found or stored before it gave way; what may store finds a store that is not the newest, or a store takes its
+    /// place before others. Loops that give way have very many such executions. `FABIUS_STALE_READS=all` in the environment takes this back.
+    ///
+    /// `fabius-loom` does so by itself.
+    pub fn as_loom(self) -> Config {
+        Config { until: Until::SeenAsByLoom, ..self.free_stale_reads() }
     }
 
     /// Every load finds the newest store, and every store comes last, whatever ordering is given. Data races are still judged

@@ -1,6 +1,6 @@
 //! What the environment says of a check whose test has no [`Config`]: `fabius::check`, and the models of the loom layer.
 
-use crate::config::{Config, Plan};
+use crate::config::{Config, Plan, Until};
 use fabius_trace::{Bound, SchedulerKind};
 use std::ffi::OsString;
 use std::time::Duration;
@@ -10,8 +10,8 @@ const NAMES: [&str; 4] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "F
 
 impl Config {
     /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
-    /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions), and `FABIUS_STALE_READS` (a number: see
-    /// [`Config::stale`]).
+    /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions), and `FABIUS_STALE_READS` (a number, see
+    /// [`Config::stale`], or `all`, see [`Config::as_loom`]).
     ///
     /// [`crate::check()`] does so by itself.
     ///
@@ -48,7 +48,10 @@ impl Config {
             };
         }
         if let Some(text) = variable("FABIUS_STALE_READS") {
-            self.deviations = number("FABIUS_STALE_READS", &text, 0);
+            match text.as_str() {
+                "all" => (self.deviations, self.until) = (u32::MAX, Until::AllIsSeen),
+                _ => self.deviations = number("FABIUS_STALE_READS", &text, 0),
+            }
         }
         self
     }
@@ -98,6 +101,8 @@ mod tests {
         assert_eq!(with("FABIUS_TIME", "2m").time, Some(Duration::from_secs(120)));
         assert_eq!(with("FABIUS_PREEMPTIONS", "none").plan, Plan::Exhaustive);
         assert_eq!(with("FABIUS_STALE_READS", "0").deviations, 0);
+        let all = Config::new().as_loom().stale(3).variables(|n| (n == "FABIUS_STALE_READS").then(|| "all".into()));
+        assert_eq!((all.deviations, all.until), (u32::MAX, Until::AllIsSeen));
         let two = Config::new().preemptions(2).plan;
         assert_eq!(with("FABIUS_PREEMPTIONS", "2").plan, two);
         assert_eq!(Config::new().preemptions(2).variables(|_| None).plan, two);

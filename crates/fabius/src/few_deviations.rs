@@ -1,5 +1,5 @@
-//! Searches in turns where stale reads and late stores cost nothing: within the bound on preemptions, where one level may have
-//! very many executions; in the order of preemptions and deviations together, twice; and depth first within the bound. What one
+//! Searches in turns where stale reads and late stores cost nothing: one of all executions within the bound, of which one level may
+//! have very many; in the order of preemptions and deviations together, twice; and depth first within the bound. What one
 //! preemption and one stale read bring about is so found behind few executions, and not behind all that have no preemption and any
 //! number of stale reads; and what goes wrong near the end, whatever was before, is found as fast as by who is depth first.
 //!
@@ -8,18 +8,24 @@
 //! Deviations:
 //! 1. The second and the third have the same bound on what preemptions and deviations cost together, and the last on preemptions.
 //!    These three leave out what loom does ([`LeavesOut::NoNews`]): a thread that has given way leaves it to others that can go on to
-//!    make a step, and does not find an old value again that it made or found before; and what may store does not deviate. One of them
-//!    leaves out more: who has given way goes on only when nobody can who has not. So their executions are some of those of the first:
+//!    make a step, and does not find an old value again that it made or found before; and what may store does not deviate. All but one
+//!    leave out more: who has given way goes on only when nobody can who has not. So their executions are some of those of the first:
 //!    a thread that they may pick can be picked there, too, and they are asked the same choices, with fewer outcomes. A bug that
-//!    one of them finds is the answer; that it finds none says nothing.
+//!    one of them finds is the answer.
 //! 2. They begin when the first has not ended after some executions, are by one thread each, and make as many as the first at first:
 //!    most bugs that they find are not far. Then they make as many together, so that a test that does not fail takes twice as
 //!    long as with the first alone, and not four times.
+//! 3. That they find nothing says nothing of what they leave out. Where that is enough ([`Until::SeenAsByLoom`]), the end of the last
+//!    one ends all once the first has made many executions, and the answer says what has not been explored. A loop that gives way and
+//!    loads two atomics has some five hundred times as many ways with what is left out.
+//! 4. Without a bound there is nothing to be counted together, and only the last one of the three.
 
+use crate::config::Until;
 use crate::rt::{Execution, LeavesOut};
 use crate::system::Test;
 use fabius_explore::search::{Cut, Monitor, Options, Outcome};
 use fabius_explore::stateless::{self, Listener, Search};
+use fabius_trace::Bound;
 
 /// Executions before the others begin.
 const ALONE: u64 = 128;
@@ -27,15 +33,19 @@ const ALONE: u64 = 128;
 /// Executions of each before the others make fewer than the first.
 const EQUALLY: u64 = 1024;
 
-/// How many executions each of the others makes until the first has made so many.
-fn share(first: u64) -> u64 {
-    first.min(EQUALLY) + first.saturating_sub(EQUALLY) / 3
+/// Executions that the first makes at least, before the end of the last one is enough.
+const MANY: u64 = 16_384;
+
+/// How many more executions each of so many others makes, when the first has made so many and goes on to make more.
+fn share(before: u64, after: u64, others: u64) -> u64 {
+    let equally = after.min(EQUALLY).saturating_sub(before);
+    equally + (after - before - equally).div_ceil(others.max(1))
 }
 
 /// Searches with at most so many executions in all.
 pub(crate) fn search(
     system: &Test<'_>,
-    options: &Options,
+    (options, until_seen): (&Options, Until),
     monitor: &Monitor<'_>,
     note: Listener<'_, Execution>,
 ) -> Outcome {
@@ -44,34 +54,46 @@ pub(crate) fn search(
     let deep = Options { first_level: options.max.unwrap_or(u32::MAX), jobs: 1, ..options.clone() };
     let (news, turns) = (system.that_leaves_out(LeavesOut::NoNews), system.that_leaves_out(LeavesOut::NoNewsAndTurns));
     let mut all = stateless::begin(system, options, monitor, note);
-    let mut others = [(&turns, &few), (&news, &few), (&news, &deep)]
-        .map(|(system, options)| stateless::begin(system, options, monitor, &|_| {}));
-    let mut until = ALONE;
+    let mut others: Vec<(&Test<'_>, &Options)> = vec![(&turns, &few), (&news, &few), (&turns, &deep)];
+    if options.bound == Bound::None {
+        others.drain(..2);
+    }
+    let begin = |(system, options)| stateless::begin(system, options, monitor, &|_| {});
+    let mut others: Vec<Search<'_, Test<'_>>> = others.into_iter().map(begin).collect();
+    let (mut before, mut until) = (0, ALONE);
     let tell = |all, others| {
         [&news, &turns].into_iter().for_each(|other| system.takes_over(other));
         together(all, others)
     };
     while all.go_on_to(Some(until.min(most.saturating_sub(others.iter().map(Search::executions).sum())))) {
         let mut made = all.executions() + others.iter().map(Search::executions).sum::<u64>();
-        for other in &mut others {
-            let before = other.executions();
-            if made < most && !other.go_on_to(Some(share(until).min(before + (most - made)))) && other.has_an_answer() {
+        let going = others.iter().filter(|other| !other.has_ended()).count() as u64;
+        for other in others.iter_mut().filter(|other| !other.has_ended()) {
+            let so_far = other.executions();
+            let more = share(before, until, going).min(most - made.min(most));
+            if more > 0 && !other.go_on_to(Some(so_far + more)) && other.has_an_answer() {
                 return tell(all, others);
             }
-            made += other.executions() - before;
+            made += other.executions() - so_far;
         }
         if made >= most {
             break;
         }
+        if until_seen == Until::SeenAsByLoom && until >= MANY && others.last().is_some_and(Search::has_seen_everything)
+        {
+            system.ends_as_loom(&turns);
+            return tell(all, others);
+        }
+        before = until;
         until += (until / 8).max(ALONE);
     }
     tell(all, others)
 }
 
 /// What the first has found, or else one of the others, and the executions of all.
-fn together(all: Search<'_, Test<'_>>, others: [Search<'_, Test<'_>>; 3]) -> Outcome {
+fn together(all: Search<'_, Test<'_>>, others: Vec<Search<'_, Test<'_>>>) -> Outcome {
     let mut all = all.outcome();
-    for other in others.map(Search::outcome) {
+    for other in others.into_iter().map(Search::outcome) {
         if let (Some(last), Some(more)) = (all.levels.last_mut(), other.levels.last()) {
             last.executions += more.executions;
             last.transitions += more.transitions;
@@ -92,8 +114,9 @@ mod tests {
 
     #[test]
     fn the_others_make_as_many_each_at_first_and_then_as_many_together() {
-        assert_eq!([ALONE, EQUALLY, EQUALLY + 3].map(share), [ALONE, EQUALLY, EQUALLY + 1]);
-        let more = |from: u64, to: u64| 3 * (share(to) - share(from));
-        assert_eq!((more(0, EQUALLY), more(EQUALLY, 4 * EQUALLY)), (3 * EQUALLY, 3 * EQUALLY));
+        assert_eq!(share(0, ALONE, 3), ALONE);
+        assert_eq!(share(EQUALLY, EQUALLY + 300, 3), 100);
+        assert_eq!(share(EQUALLY - 10, EQUALLY + 300, 3), 110);
+        assert_eq!(share(EQUALLY, EQUALLY + 300, 1), 300);
     }
 }

@@ -1,7 +1,7 @@
 //! A test as the explorer sees it: a [`System`] whose state is an execution under way.
 
 use crate::rt::{self, Execution, Job, LeavesOut, LeftOut, Loops, Refine, Settings};
-use fabius_explore::system::{Access, Choose, End, Fault, Limit, Plan, StepLog, System, TaskId};
+use fabius_explore::system::{Access, Choose, End, Fault, FoundStore, Limit, Plan, StepLog, System, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::sync::atomic::{AtomicBool, AtomicU16, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -20,6 +20,8 @@ pub(crate) struct Test<'a> {
     pub left_out: Mutex<Option<LeftOut>>,
     /// Whether operations on atomics would have deviated more often than they may.
     pub kept_from_deviating: AtomicBool,
+    /// Whether the search has ended because nothing is left but what loom leaves out, too.
+    pub ended_as_loom: AtomicBool,
     /// Whether stores were forgotten that could have been found.
     pub forgets_stores: AtomicBool,
     /// Why executions cannot go on though the test has not failed.
@@ -33,8 +35,20 @@ impl<'a> Test<'a> {
         rt::check_begins();
         let (observed, astray, left_out) = (AtomicU16::new(0), AtomicBool::new(false), Mutex::new(None));
         let (kept_from_deviating, forgets_stores) = (AtomicBool::new(false), AtomicBool::new(false));
-        let limit = OnceLock::new();
-        Test { body, settings, observed, loops, astray, left_out, kept_from_deviating, forgets_stores, limit, stop }
+        let (ended_as_loom, limit) = (AtomicBool::new(false), OnceLock::new());
+        Test {
+            body,
+            settings,
+            observed,
+            loops,
+            astray,
+            left_out,
+            kept_from_deviating,
+            ended_as_loom,
+            forgets_stores,
+            limit,
+            stop,
+        }
     }
 
     /// The same, where executions leave something out.
@@ -49,6 +63,16 @@ impl<'a> Test<'a> {
         if let Some(limit) = other.limit.get() {
             self.limit.get_or_init(|| limit.clone());
         }
+    }
+
+    /// The search has ended, because another one has seen all of what executions are that leave out what loom does.
+    pub fn ends_as_loom(&self, other: &Test<'_>) {
+        self.ended_as_loom.store(true, Ordering::Relaxed);
+        self.kept_from_deviating.fetch_or(other.kept_from_deviating.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.forgets_stores.fetch_or(other.forgets_stores.load(Ordering::Relaxed), Ordering::Relaxed);
+        let left_out = *other.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        *all = all.or(left_out);
     }
 
     /// The body of the first thread.
@@ -142,8 +166,12 @@ impl System for Test<'_> {
     fn next_access(&self, state: &Execution, task: TaskId) -> Option<Access> {
         let rt = state.get();
         let op = rt.threads[task as usize].op()?;
-        let (variable, write) = (op.variable, op.changes(rt));
-        (variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
+        let (variable, write) = (op.accesses(rt), op.changes(rt));
+        (op.variable != rt::Op::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
+    }
+
+    fn found(&self, state: &Execution) -> FoundStore {
+        state.get().found
     }
 
     fn next_may_fail(&self, state: &Execution, task: TaskId) -> bool {

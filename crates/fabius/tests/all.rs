@@ -7,6 +7,7 @@ mod chess;
 mod compare;
 mod edges;
 mod failures;
+mod graphs;
 mod leaving;
 mod litmus;
 mod orderings;

@@ -10,9 +10,15 @@
 //!    variable the last that wrote it and, if the step writes, those that read it since. The hash of a step so stands for
 //!    all that comes before it, and the class is the sum of the hashes of all steps.
 //! 2. Variables have no names in the hash: what a step accesses follows from what its thread has done.
+//! 3. Of a variable with a history (an atomic under weak memory), the order of a load and a store says nothing once it is known which
+//!    store the load has found: an access is hashed with that store, and a load with nothing else, so that the class is an execution
+//!    graph (program order, what reads what, modification order). A store at the end is hashed with the one before it; one that comes
+//!    late, also with how many come behind it, which tells their order, and with all loads of the variable so far. The latter is
+//!    needed because it is asked what a step comes to before it is made: if that is known, what else the step could have found must be,
+//!    too, and so no store may have come late where the load was made before, and not where it is made now.
 
 use super::Conflict;
-use crate::system::{ANONYMOUS, Access, Made, TaskId, end_of};
+use crate::system::{ANONYMOUS, Access, FoundStore, Made, TaskId, end_of, with_history};
 use fabius_trace::Span;
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::Xxh3DefaultBuilder;
@@ -26,6 +32,10 @@ pub struct Classes {
     /// Variables with small numbers, and the others.
     small: Vec<Variable>,
     large: HashMap<u64, Variable, Xxh3DefaultBuilder>,
+    /// Variables with histories.
+    histories: Vec<Stores>,
+    /// Of the last access to one of these: the last step of its thread before it.
+    before: u128,
     sum: u128,
     roots: u32,
 }
@@ -36,6 +46,13 @@ struct Variable {
     write: u128,
     /// The sum of that and of those that read it since.
     touched: u128,
+}
+
+/// Of a variable with a history: its stores in their order, and the sum of the loads of it.
+#[derive(Clone, Debug, Default)]
+struct Stores {
+    all: Vec<u128>,
+    loads: u128,
 }
 
 impl Variable {
@@ -61,7 +78,7 @@ impl Clone for Classes {
 
     /// Without a new allocation.
     fn clone_from(&mut self, from: &Classes) {
-        (self.conflict, self.sum, self.roots) = (from.conflict, from.sum, from.roots);
+        (self.conflict, self.sum, self.roots, self.before) = (from.conflict, from.sum, from.roots, from.before);
         self.threads.clear();
         self.threads.extend_from_slice(&from.threads);
         self.small.clear();
@@ -69,11 +86,13 @@ impl Clone for Classes {
         if !(self.large.is_empty() && from.large.is_empty()) {
             self.large.clone_from(&from.large);
         }
+        self.histories.clone_from(&from.histories);
     }
 }
 
 const CHILD: u64 = 1 << 60;
 const CHOICE: u64 = 1 << 61;
+const LATE: u64 = 1 << 62;
 
 impl Classes {
     /// The empty execution.
@@ -86,6 +105,10 @@ impl Classes {
         self.threads.clear();
         self.small.clear();
         self.large.clear();
+        for stores in &mut self.histories {
+            stores.all.clear();
+            stores.loads = 0;
+        }
         self.sum = 0;
         self.roots = 0;
     }
@@ -135,6 +158,35 @@ impl Classes {
         accesses.iter().filter(|a| a.sync).for_each(|access| self.touched(*access, step));
     }
 
+    /// A step of a task that accesses a variable with a history, as was found out, with the outcomes of its choices otherwise.
+    pub(crate) fn found(&mut self, task: TaskId, variable: u64, found: FoundStore, choices: impl Iterator<Item = u32>) {
+        let thread = self.threads[index(task)];
+        self.before = thread;
+        let stores = stores_of(&mut self.histories, variable);
+        let at = stores.all.len().saturating_sub(found.newer as usize);
+        let before = at.checked_sub(1).map_or(0, |last| stores.all[last]);
+        let mut step = choices.fold(mix(thread, before), |step, choice| mix(step, small(CHOICE + u64::from(choice))));
+        if found.stores {
+            if found.newer > 0 {
+                step = mix(mix(step, small(LATE + u64::from(found.newer))), stores.loads);
+            }
+            stores.all.insert(at, step);
+        } else {
+            stores.loads = stores.loads.wrapping_add(read(step));
+        }
+        self.threads[index(task)] = step;
+        self.sum = self.sum.wrapping_add(step);
+    }
+
+    /// The class, if the last step, which is a load of a variable with a history and made no choices else, had found a store so much older
+    /// than the newest; and that step's own number.
+    pub(crate) fn where_it_finds(&self, task: TaskId, variable: u64, newer: u32) -> Option<(u128, u128)> {
+        let stores = &self.histories.get(number_of(variable))?.all;
+        let at = stores.len().saturating_sub(newer as usize);
+        let step = mix(self.before, at.checked_sub(1).map_or(0, |last| stores[last]));
+        Some((self.sum.wrapping_sub(self.threads[index(task)]).wrapping_add(step), step))
+    }
+
     /// A step of a task with two accesses at most and no choices.
     #[inline]
     pub fn announced(&mut self, task: TaskId, access: Option<Access>, other: Option<Access>) {
@@ -156,6 +208,10 @@ impl Classes {
     /// What `after` and `touched` do for one variable, with one look at it.
     #[inline(always)]
     fn one(&mut self, task: TaskId, variable: u64, writes: bool) {
+        if has_history(variable) {
+            let found = FoundStore { newer: 0, stores: writes };
+            return self.found(task, variable, found, std::iter::empty());
+        }
         let thread = &mut self.threads[index(task)];
         let variable = match slot(variable) {
             Some(slot) if slot < self.small.len() => &mut self.small[slot],
@@ -184,6 +240,15 @@ impl Classes {
     #[inline]
     fn touched(&mut self, access: Access, step: u128) {
         let writes = self.conflict.writes(&access);
+        if has_history(access.variable) {
+            let stores = stores_of(&mut self.histories, access.variable);
+            if writes {
+                stores.all.push(step);
+            } else {
+                stores.loads = stores.loads.wrapping_add(read(step));
+            }
+            return;
+        }
         let variable = self.variable(access.variable);
         if writes {
             *variable = Variable { write: step, touched: step };
@@ -224,6 +289,10 @@ impl Classes {
     /// What comes immediately before an access.
     #[inline]
     fn before(&self, access: &Access) -> u128 {
+        if has_history(access.variable) {
+            let stores = self.histories.get(number_of(access.variable));
+            return stores.and_then(|stores| stores.all.last().copied()).unwrap_or(0);
+        }
         let variable = match slot(access.variable) {
             Some(slot) => self.small.get(slot).copied().unwrap_or_default(),
             None => self.large.get(&access.variable).copied().unwrap_or_default(),
@@ -257,6 +326,24 @@ fn new_variable<'a>(
         }
         None => large.entry(variable).or_default(),
     }
+}
+
+/// Whether it is one [`with_history`].
+pub(crate) fn has_history(variable: u64) -> bool {
+    variable >> 62 == 1
+}
+
+/// Its number among those.
+fn number_of(variable: u64) -> usize {
+    (variable ^ with_history(0)) as usize
+}
+
+fn stores_of(histories: &mut Vec<Stores>, variable: u64) -> &mut Stores {
+    let number = number_of(variable);
+    if number >= histories.len() {
+        histories.resize_with(number + 1, Stores::default);
+    }
+    &mut histories[number]
 }
 
 /// Threads and their ends have small numbers.

@@ -8,6 +8,7 @@ mod goldilocks;
 mod happens_before;
 
 pub use classes::Classes;
+pub(crate) use classes::has_history;
 pub use goldilocks::Detector;
 pub use happens_before::HappensBefore;
 

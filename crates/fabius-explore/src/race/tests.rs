@@ -1,7 +1,7 @@
 //! The detector and the signature against the happens-before relation written out pair by pair.
 
 use super::*;
-use crate::system::{Born, Orders, end_of};
+use crate::system::{Born, FoundStore, Orders, end_of, with_history};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An event of a random execution, as it was made up: not cut out of a step.
@@ -300,4 +300,65 @@ fn anonymous_threads_keep_what_they_know_under_new_numbers() {
     };
     assert!(accessed_by_second().step(runner(ANONYMOUS), &[data]).is_ok());
     assert!(accessed_by_second().step(runner(ANONYMOUS | 1), &[data]).is_err());
+}
+
+/// Which store each event has found or come behind: another event, or none; and the stores of each variable.
+type Graph = (BTreeSet<((u32, usize), Option<(u32, usize)>)>, Vec<Vec<(u32, usize)>>);
+
+/// A random execution of threads that load, store and change two variables with histories, as its number and as its graph; and whether
+/// a store comes late.
+fn weak_execution(rng: &mut fastrand::Rng, program: &[Vec<(u64, bool)>]) -> (u128, Graph, bool) {
+    let mut classes = Classes::default();
+    let mut stores: Vec<Vec<(u32, usize)>> = vec![Vec::new(); 2];
+    let (mut found, mut is_late) = (BTreeSet::new(), false);
+    (0..program.len()).for_each(|thread| classes.born(None, thread, thread as u32));
+    let mut next = vec![0; program.len()];
+    loop {
+        let left: Vec<usize> = (0..program.len()).filter(|thread| next[*thread] < program[*thread].len()).collect();
+        let Some(thread) = rng.choice(left) else { return (classes.number(), (found, stores), is_late) };
+        let (variable, write) = program[thread][next[thread]];
+        let event = (thread as u32, next[thread]);
+        next[thread] += 1;
+        let of = &mut stores[variable as usize];
+        let newer = if rng.bool() { 0 } else { rng.u32(0..=of.len() as u32) };
+        let at = of.len() - newer as usize;
+        found.insert((event, at.checked_sub(1).map(|at| of[at])));
+        let variable = with_history(variable);
+        let access = Access { variable, write, sync: true, span: Span::default() };
+        let mut usual = classes.clone();
+        usual.announced(event.0, Some(access), None);
+        if newer == 0 {
+            classes = usual;
+        } else {
+            classes.found(event.0, variable, FoundStore { newer, stores: write }, std::iter::empty());
+            let foretold = usual.where_it_finds(event.0, variable, newer).unwrap();
+            assert!(write || foretold == (classes.number(), classes.last_step_of(event.0)));
+        }
+        if write {
+            of.insert(at, event);
+            is_late |= newer > 0;
+        }
+    }
+}
+
+#[test]
+fn what_is_found_in_histories_makes_the_class() {
+    let rng = &mut fastrand::Rng::with_seed(1);
+    let mut same = 0;
+    for _ in 0..60 {
+        let program: Vec<Vec<(u64, bool)>> =
+            (0..3).map(|_| (0..rng.usize(1..=3)).map(|_| (rng.u64(0..2), rng.bool())).collect()).collect();
+        let (mut graphs, mut numbers) = (HashMap::new(), HashMap::new());
+        for _ in 0..400 {
+            let (number, graph, is_late) = weak_execution(rng, &program);
+            let of_number = graphs.entry(number).or_insert_with(|| graph.clone());
+            assert_eq!(*of_number, graph, "{program:?}");
+            // Stores that come late at another time are told apart.
+            if !is_late {
+                same += usize::from(numbers.contains_key(&graph));
+                assert_eq!(*numbers.entry(graph).or_insert(number), number, "{program:?}");
+            }
+        }
+    }
+    assert!(same > 1_000, "{same}");
 }

@@ -211,7 +211,7 @@ impl Rt {
             self.says_who_was_born();
         }
         let (task, write) = (thread as TaskId, op.changes(self));
-        self.ahead.makes(Made::Step { task, write, may_write: op.write, variable: op.variable, other: op.other });
+        self.ahead.makes(Made::Step { task, write, may_write: op.write, variable: op.accesses(self), other: op.other });
         self.steps += 1;
     }
 

@@ -7,7 +7,7 @@ use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
 use super::{LeavesOut, LeftOut, Object, Refine, Rt, trial};
-use fabius_explore::system::Usual;
+use fabius_explore::system::{FoundStore, Usual};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
@@ -221,6 +221,7 @@ impl Rt {
     fn does_to_atomic(&mut self, object: &Object, newer: u32, did: Did, value: Word, place: Place) {
         let (thread, atomic) = (self.current, object.id_in(self) as usize);
         let position = self.clocks.position(atomic, newer);
+        self.found = FoundStore { newer, stores: did.stores() };
         let step = self.recorder.step;
         if newer > 0 && did.loads() && self.settings.record {
             self.recorder.finds.push((self.clocks.step_of(atomic, position), step));

@@ -81,7 +81,7 @@ pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 use ahead::Waiting;
 use clocks::Clocks;
 use fabius_explore::ahead::Ahead;
-use fabius_explore::system::{Access, Born, Choose, TaskId, end_of};
+use fabius_explore::system::{Access, Born, Choose, FoundStore, TaskId, end_of};
 use fair::Fair;
 use fiber::{Exit, Fiber, Idle, Outside};
 use history::Word;
@@ -207,6 +207,8 @@ pub(crate) struct Rt {
     /// How often operations on atomics have deviated, and whether they would have more often.
     pub deviations: u32,
     pub kept_from_deviating: bool,
+    /// What the last operation on an atomic has found.
+    pub found: FoundStore,
     /// Whether an operation had an ordering weaker than `SeqCst`; noticed where somebody looks at operations.
     pub is_weaker: bool,
     /// Whether a thread has gone on from where it was before: what can follow has been seen from there.

@@ -1,6 +1,7 @@
 //! What a thread is about to do at a scheduling point.
 
 use super::Rt;
+use fabius_explore::system::with_history;
 use std::panic::Location;
 use std::time::Duration;
 
@@ -23,6 +24,8 @@ pub(crate) enum Edges {
     All,
     /// What is said when it is done.
     Itself,
+    /// The same; which store of an atomic it finds is said, too.
+    Found,
 }
 
 /// An operation that a thread has announced. It is done when the scheduler picks the thread.
@@ -102,6 +105,22 @@ impl Op {
     #[inline(always)]
     pub fn ordered(self) -> Op {
         Op { edges: Edges::Itself, ..self }
+    }
+
+    /// The same, of an atomic.
+    #[inline(always)]
+    pub fn of_atomic(self) -> Op {
+        Op { edges: Edges::Found, ..self }
+    }
+
+    /// The variable, as the explorer knows it.
+    #[inline(always)]
+    pub fn accesses(&self, rt: &Rt) -> u64 {
+        if self.edges == Edges::Found && rt.settings.has_histories() {
+            with_history(self.variable)
+        } else {
+            self.variable
+        }
     }
 
     /// The same, but only when this holds of the object.

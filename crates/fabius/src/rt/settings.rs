@@ -76,6 +76,14 @@ pub(crate) struct Settings {
     pub deadline: Option<Instant>,
 }
 
+impl Settings {
+    /// Whether the explorer is told which stores operations on atomics find, and not the order of these operations: two orders in which
+    /// they find the same have led to the same. How often they have deviated may differ, so not where that is limited.
+    pub fn has_histories(&self) -> bool {
+        self.refine.contains(Refine::WEAK) && self.deviations == u32::MAX
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {

@@ -11,7 +11,7 @@ use super::{Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, Recorder, Refi
 use crate::rt::clocks::{Clocks, Race};
 use crate::rt::fair::Fair;
 use fabius_explore::ahead::Ahead;
-use fabius_explore::system::{Access, Born, TaskId};
+use fabius_explore::system::{Access, Born, FoundStore, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
 use std::collections::{BTreeSet, HashMap};
@@ -183,7 +183,7 @@ impl Rt {
         if refine.contains(Refine::YIELDS) {
             trial::aside(|| self.states.operation(me, op));
         }
-        if !refine.contains(Refine::RACES) || op.edges == Edges::Itself {
+        if !refine.contains(Refine::RACES) || op.edges != Edges::All {
             return;
         }
         match op.joins {
@@ -563,6 +563,7 @@ impl Default for Rt {
             clocks: Clocks::default(),
             deviations: 0,
             kept_from_deviating: false,
+            found: FoundStore::default(),
             is_weaker: false,
             has_been_here: false,
             oldest: Vec::new(),

@@ -163,7 +163,7 @@ macro_rules! atomic {
             /// Announces a load or a change. Says who looks at it.
             #[inline(always)]
             fn point(&self, name: &'static str, write: bool, order: Ordering, at: &'static Location<'static>) -> Watched {
-                rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
+                rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.of_atomic());
                 rt::watched([order; 2])
             }
 
@@ -286,7 +286,7 @@ macro_rules! atomic {
                 may_fail: bool,
             ) -> Result<$ty, $ty> {
                 let expects = (self, current);
-                let op = Op::write(name, self.object.id(), at).ordered();
+                let op = Op::write(name, self.object.id(), at).of_atomic();
                 // What may fail for no reason does so by a choice, which is made later.
                 rt::point(if may_fail { op } else { op.unless(&expects, Self::fails) });
                 match rt::watched([success, failure]) {
