@@ -5,6 +5,7 @@ use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::timer::Timer;
 use crate::{RecvError, RecvTimeoutError, TryRecvError};
+use fabius::extend;
 use fabius::extend::channel::{Operation, Taken, Token};
 use fabius::time::Instant;
 use std::fmt;
@@ -63,6 +64,7 @@ impl<T> Channel<T> {
     /// Receives where there is no queue.
     fn take_over(&self, until: Option<Instant>, at: At) -> Result<T, RecvTimeoutError> {
         monitor::point("receive", at);
+        let begun = extend::last_change();
         let mut state = self.state();
         if let Some(taken) = state.message(None) {
             drop(state);
@@ -87,7 +89,10 @@ impl<T> Channel<T> {
                 state.no_sender_is_there();
                 Err(RecvTimeoutError::Disconnected)
             }
-            None => Err(RecvTimeoutError::Timeout),
+            None => {
+                extend::undoes(&begun);
+                Err(RecvTimeoutError::Timeout)
+            }
         }
     }
 
@@ -103,7 +108,10 @@ impl<T> Channel<T> {
                 state.no_sender_is_there();
                 Err(TryRecvError::Disconnected)
             }
-            None => Err(TryRecvError::Empty),
+            None => {
+                extend::unchanged();
+                Err(TryRecvError::Empty)
+            }
         }
     }
 }
@@ -142,7 +150,11 @@ impl<T> Receiver<T> {
             Source::Channel(channel) => channel.try_receive(at),
             Source::Time(timer, make) => {
                 monitor::point("try_recv", at);
-                timer.fire().map(make).ok_or(TryRecvError::Empty)
+                let fired = timer.fire();
+                if fired.is_none() {
+                    extend::unchanged();
+                }
+                fired.map(make).ok_or(TryRecvError::Empty)
             }
             Source::Never => Err(TryRecvError::Empty),
         }
@@ -182,6 +194,7 @@ impl<T> Receiver<T> {
     #[track_caller]
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
+        extend::unchanged();
         match &self.0 {
             Source::Channel(channel) => channel.state().messages(),
             Source::Time(timer, _) => usize::from(timer.is_due()),

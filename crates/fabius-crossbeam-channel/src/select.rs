@@ -106,6 +106,7 @@ impl<'a> Select<'a> {
         let token = Arc::new(Token::default());
         let of = |index| Operation { token: token.clone(), index };
         monitor::point("select", at);
+        let begun = extend::last_change();
         if let Some((index, handle)) = self.pick(Some(&token)) {
             handle.commit(&of(index));
             return Some(Select::selected(&token, (index, handle), at));
@@ -118,7 +119,10 @@ impl<'a> Select<'a> {
             None => self.pick(Some(&token)),
         };
         self.handles().for_each(|(index, handle)| handle.leave(&of(index)));
-        let (index, handle) = picked?;
+        let Some((index, handle)) = picked else {
+            extend::undoes(&begun);
+            return None;
+        };
         if chosen.is_none() {
             handle.commit(&of(index));
         }
@@ -159,7 +163,10 @@ impl<'a> Select<'a> {
         let at = Location::caller();
         self.look("try_select", at);
         let token = Arc::new(Token::default());
-        let (index, handle) = self.pick(Some(&token)).ok_or(TrySelectError)?;
+        let Some((index, handle)) = self.pick(Some(&token)) else {
+            extend::unchanged();
+            return Err(TrySelectError);
+        };
         handle.commit(&Operation { token: token.clone(), index });
         Ok(Select::selected(&token, (index, handle), at))
     }
@@ -190,7 +197,10 @@ impl<'a> Select<'a> {
     #[track_caller]
     pub fn try_ready(&mut self) -> Result<usize, TryReadyError> {
         self.look("try_ready", Location::caller());
-        self.pick(None).map(|(index, _)| index).ok_or(TryReadyError)
+        let picked = self.pick(None);
+        // Who is ready is only looked at.
+        extend::unchanged();
+        picked.map(|(index, _)| index).ok_or(TryReadyError)
     }
 
     /// As in crossbeam-channel: a scheduling point.

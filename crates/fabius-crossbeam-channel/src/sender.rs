@@ -4,6 +4,7 @@ use crate::channel::Channel;
 use crate::handle::Handle;
 use crate::monitor::{self, At};
 use crate::{SendError, SendTimeoutError, TrySendError};
+use fabius::extend;
 use fabius::extend::channel::{self, Operation, Token};
 use fabius::time::Instant;
 use std::fmt;
@@ -53,6 +54,7 @@ impl<T> Sender<T> {
     fn hand_over(&self, message: T, until: Option<Instant>, at: At) -> Result<(), SendTimeoutError<T>> {
         let channel = &*self.0;
         monitor::point("send", at);
+        let begun = extend::last_change();
         let offer = match put(&mut channel.state(), message) {
             Ok(()) => return Ok(()),
             Err(TrySendError::Disconnected(message)) => return Err(SendTimeoutError::Disconnected(message)),
@@ -76,7 +78,10 @@ impl<T> Sender<T> {
                 state.no_receiver_is_there();
                 Err(SendTimeoutError::Disconnected(message))
             }
-            Some(message) => Err(SendTimeoutError::Timeout(message)),
+            Some(message) => {
+                extend::undoes(&begun);
+                Err(SendTimeoutError::Timeout(message))
+            }
         }
     }
 
@@ -84,7 +89,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn try_send(&self, message: T) -> Result<(), TrySendError<T>> {
         monitor::point("try_send", Location::caller());
-        put(&mut self.0.state(), message)
+        put(&mut self.0.state(), message).inspect_err(|_| extend::unchanged())
     }
 
     /// As in crossbeam-channel: a scheduling point; waits for a place.
@@ -121,6 +126,7 @@ impl<T> Sender<T> {
     #[track_caller]
     pub fn len(&self) -> usize {
         monitor::point("len", Location::caller());
+        extend::unchanged();
         self.0.state().messages()
     }
 

@@ -1,11 +1,11 @@
 //! When time sends.
 
+use fabius::extend::{Guard, Guarded};
 use fabius::time::Instant;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// When the next message comes.
-pub(crate) struct Timer(Mutex<State>);
+pub(crate) struct Timer(Guarded<State>);
 
 struct State {
     next: Option<Instant>,
@@ -18,11 +18,11 @@ struct State {
 impl Timer {
     /// The first message comes then, and the others after so long each.
     pub fn new(next: Option<Instant>, interval: Option<Duration>) -> Timer {
-        Timer(Mutex::new(State { next, interval, aside: None }))
+        Timer(Guarded::new(State { next, interval, aside: None }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> Guard<'_, State> {
+        self.0.take()
     }
 
     /// When it comes.

@@ -463,3 +463,56 @@ fn a_clone_orders_nothing() {
     });
     assert!(report.to_string().contains("data race"), "{report}");
 }
+
+/// Who asks without waiting only waits, also while another thread sleeps.
+#[test]
+fn who_asks_again_and_again_only_waits() {
+    type Asks = fn(&Receiver<u32>) -> bool;
+    let ways: [(&str, Asks); 4] = [
+        ("try_recv", |receiver| receiver.try_recv().is_ok()),
+        ("recv_timeout", |receiver| receiver.recv_timeout(Duration::ZERO).is_ok()),
+        ("recv_deadline", |receiver| receiver.recv_deadline(Instant::now()).is_ok()),
+        ("is_empty", |receiver| !receiver.is_empty()),
+    ];
+    for (what, asks) in ways {
+        for capacity in [None, Some(1)] {
+            let channel = || capacity.map_or_else(unbounded, bounded);
+            let report = explore(|| {
+                let (sender, receiver) = channel();
+                let other = thread::spawn(move || {
+                    thread::sleep(SECOND);
+                    sender.send(1).unwrap();
+                });
+                while !asks(&receiver) {
+                    thread::yield_now();
+                }
+                other.join().unwrap();
+            });
+            assert_eq!(report.verdict, fabius::Verdict::Verified, "{what}, {capacity:?}: {report}");
+            let report = explore(|| {
+                let (_sender, receiver) = channel();
+                while !asks(&receiver) {
+                    thread::yield_now();
+                }
+            });
+            let text = report.failure().unwrap_or_else(|| panic!("{what}, {capacity:?}: {report}"));
+            assert!(text.contains("livelock: for ever the same"), "{what}: {text}");
+        }
+    }
+    let report = explore(|| {
+        let (sender, receiver) = bounded(1);
+        sender.send(0).unwrap();
+        let other = thread::spawn(move || {
+            thread::sleep(SECOND);
+            receiver.iter().take(3).sum::<u32>()
+        });
+        while sender.send_timeout(1, Duration::ZERO).is_err() {
+            thread::yield_now();
+        }
+        while sender.try_send(2).is_err() {
+            thread::yield_now();
+        }
+        assert_eq!(other.join().unwrap(), 3);
+    });
+    assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
+}

@@ -108,6 +108,8 @@ impl Condvar {
             is_the_lock
         };
         let is_the_lock = self.inside.change("wait", at, begin);
+        extend::lists();
+        let begun = extend::last_change();
         assert!(is_the_lock != Some(false), "attempted to use a condition variable with more than one mutex");
         // SAFETY: the guard has the lock.
         unsafe { raw.unlock() };
@@ -119,7 +121,13 @@ impl Condvar {
             woken.map(|woken| self.inside.takes(waiters.woken.swap_remove(woken).1)).is_some()
         };
         let woken = self.inside.when("wake", at, is_woken, until, leave);
-        !woken.unwrap_or_else(|| self.inside.change("time is up", at, leave).unwrap_or(false))
+        !woken.unwrap_or_else(|| {
+            let woken = self.inside.change("time is up", at, leave).unwrap_or(false);
+            if !woken {
+                extend::undoes(&begun);
+            }
+            woken
+        })
     }
 
     /// As in parking_lot.

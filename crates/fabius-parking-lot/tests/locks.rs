@@ -1,4 +1,6 @@
 //! What the documentation of parking_lot says of its locks, in every execution.
+//!
+//! Length: a few lines for each thing that it says.
 
 use fabius::extend::is_inside;
 use fabius::{BugKind, Config, Report, thread, time::Instant};
@@ -597,4 +599,38 @@ fn who_tries_with_a_limit_of_no_time_only_waits_while_another_sleeps() {
         });
     });
     assert_eq!(report.verdict, fabius::Verdict::Verified, "{report}");
+}
+
+#[test]
+fn who_waits_with_a_limit_of_no_time_lets_others_have_the_lock() {
+    let test = |is_held: bool, sleeps: bool, raises: bool| {
+        move || {
+            let shared = Arc::new((Mutex::new(false), Condvar::new()));
+            let theirs = shared.clone();
+            let other = thread::spawn(move || {
+                if sleeps {
+                    thread::sleep(Duration::from_millis(9));
+                }
+                *theirs.0.lock() = raises;
+            });
+            let mut is_over = shared.0.lock();
+            while !*is_over {
+                shared.1.wait_for(&mut is_over, Duration::ZERO);
+                if is_held {
+                    thread::yield_now();
+                } else {
+                    MutexGuard::unlocked(&mut is_over, thread::yield_now);
+                }
+            }
+            drop(is_over);
+            other.join().unwrap();
+        }
+    };
+    for (is_held, sleeps) in [(false, false), (false, true), (true, false), (true, true)] {
+        let report = explore(test(is_held, sleeps, true));
+        assert!(!report.is_bug(), "{is_held}, {sleeps}: {}", report.failure().unwrap_or_default());
+        assert!(is_held || report.verdict == fabius::Verdict::Verified, "{sleeps}: {report}");
+        let report = explore(test(is_held, sleeps, false));
+        assert!(report.failure().is_some_and(|text| text.contains("livelock")), "{is_held}, {sleeps}: {report}");
+    }
 }

@@ -3,24 +3,55 @@
 use crate::monitor::At;
 use fabius::extend::{self, Holding};
 use std::cell::RefCell;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Who has taken a lock, and where.
+/// Who has taken permits, where, and how many.
 #[derive(Default)]
-pub(crate) struct Held(Mutex<Option<Holding>>);
+pub(crate) struct Held(Mutex<Vec<(Holding, usize)>>);
 
 impl Held {
-    /// The current thread takes it, or it is given back.
-    pub fn set(&self, taken_at: Option<At>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = taken_at.map(|at| (extend::me(), at));
+    fn all(&self) -> MutexGuard<'_, Vec<(Holding, usize)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn holding(&self) -> Option<Holding> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The current thread takes so many.
+    pub fn takes(&self, count: usize, at: At) -> Holding {
+        let holding = (extend::me(), at);
+        self.moves(count, holding);
+        holding
+    }
+
+    fn moves(&self, count: usize, to: Holding) {
+        let mut all = self.all();
+        match all.iter_mut().find(|(holding, _)| *holding == to) {
+            Some((_, has)) => *has += count,
+            None => all.push((to, count)),
+        }
+    }
+
+    /// So many that were taken so are given back.
+    pub fn gives(&self, count: usize, from: Holding) {
+        let mut all = self.all();
+        if let Some(at) = all.iter().position(|(holding, _)| *holding == from) {
+            all[at].1 = all[at].1.saturating_sub(count);
+            if all[at].1 == 0 {
+                all.remove(at);
+            }
+        }
+    }
+
+    /// So many that were taken in one way count as taken in another one.
+    pub fn merges(&self, count: usize, from: Holding, to: Holding) {
+        self.gives(count, from);
+        self.moves(count, to);
+    }
+
+    pub fn holdings(&self) -> Vec<Holding> {
+        self.all().iter().map(|(holding, _)| *holding).collect()
     }
 }
 
-/// An operation that waits, and the lock that it waits for, if it is one.
+/// An operation that waits, and the permits that it waits for, if it does for such.
 #[derive(Clone)]
 pub(crate) struct Awaited {
     pub name: &'static str,

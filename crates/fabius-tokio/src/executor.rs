@@ -25,7 +25,7 @@ pub(crate) struct Progress {
     pub detached: bool,
     /// Who waits for the result.
     pub waiting: Option<Waker>,
-    /// The lock that it waits for, if it is one.
+    /// The permits that it waits for, if it does for such.
     awaits: Mutex<Option<Arc<Held>>>,
 }
 
@@ -37,7 +37,7 @@ impl Progress {
 
 impl extend::State for Progress {
     fn holders(&self) -> Vec<Holding> {
-        self.awaits().as_ref().and_then(|held| held.holding()).into_iter().collect()
+        self.awaits().as_ref().map_or_else(Vec::new, |held| held.holdings())
     }
 }
 

@@ -4,7 +4,7 @@ use crate::common::{explore, fails, holds, outcomes};
 use fabius::BugKind;
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius_tokio::runtime::{Builder, Handle, Runtime};
-use fabius_tokio::sync::{Mutex, oneshot};
+use fabius_tokio::sync::{Mutex, RwLock, Semaphore, oneshot};
 use fabius_tokio::task::{self, JoinSet};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -284,4 +284,34 @@ fn a_deadlock_of_tasks_names_the_locks_and_their_holders() {
     };
     assert!(text.contains(&waits("main", 10, "thread 1", 5)), "{text}");
     assert!(text.contains(&waits("thread 1", 6, "main", 9)), "{text}");
+}
+
+#[test]
+fn a_deadlock_of_tasks_names_who_has_a_read_write_lock_or_permits() {
+    let begins = line!();
+    let report = explore(|| async {
+        let shared = Arc::new((RwLock::new(0), Semaphore::new(3)));
+        let theirs = shared.clone();
+        let other = fabius_tokio::spawn(async move {
+            let _reader = theirs.0.read().await;
+            let _permits = theirs.1.acquire_many(2).await.unwrap();
+        });
+        {
+            let mut one = shared.1.acquire().await.unwrap();
+            one.merge(shared.1.try_acquire().unwrap());
+            drop(one.split(1));
+            let _permit = shared.1.acquire().await.unwrap();
+            let _writer = shared.0.write().await;
+        }
+        other.await.unwrap();
+    });
+    let text = report.failure().unwrap();
+    let at = |line: u32| format!("{}:{}", file!(), begins + line);
+    let waits = |who: &str, why: &str, line: u32, holders: &[(&str, u32)]| {
+        let held: Vec<String> =
+            holders.iter().map(|(holder, line)| format!("held by {holder}, taken at {}", at(*line))).collect();
+        format!("{who} waits in `{why}` at {}, {}\n", at(line), held.join("; "))
+    };
+    assert!(text.contains(&waits("main", "wait for the lock", 13, &[("thread 1", 5)])), "{text}");
+    assert!(text.contains(&waits("thread 1", "wait for permits", 6, &[("main", 9), ("main", 12)])), "{text}");
 }

@@ -8,12 +8,13 @@
 
 #![allow(missing_docs, reason = "names say it")]
 
+use crate::guarded::Guarded;
 use crate::rt::{self, Left, Object};
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// Where a message is handed over without a queue.
-pub struct Slot<T>(Mutex<Handover<T>>);
+pub struct Slot<T>(Guarded<Handover<T>>);
 
 struct Handover<T> {
     message: Option<(T, Left)>,
@@ -23,7 +24,7 @@ struct Handover<T> {
 
 /// A thread that waits in a selection, and which of its operations somebody has chosen.
 #[derive(Default)]
-pub struct Token(Mutex<Option<usize>>);
+pub struct Token(Guarded<Option<usize>>);
 
 /// An operation of a selection.
 #[derive(Clone)]
@@ -89,24 +90,20 @@ pub enum Taken<T> {
     Later(Arc<Slot<T>>),
 }
 
-fn lock<V>(mutex: &Mutex<V>) -> MutexGuard<'_, V> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl<T> Slot<T> {
     fn new(message: Option<(T, Left)>, received: Option<Left>) -> Arc<Slot<T>> {
-        Arc::new(Slot(Mutex::new(Handover { message, received })))
+        Arc::new(Slot(Guarded::new(Handover { message, received })))
     }
 
     /// Whether it has a message.
     pub fn is_full(&self) -> bool {
-        lock(&self.0).message.is_some()
+        self.0.take().message.is_some()
     }
 }
 
 impl Token {
     pub fn chosen(&self) -> Option<usize> {
-        *lock(&self.0)
+        *self.0.take()
     }
 }
 
@@ -122,7 +119,7 @@ impl<T> Waiting<T> {
 fn choose<T>(all: &mut VecDeque<Waiting<T>>, except: Option<&Arc<Token>>) -> Option<Waiting<T>> {
     let waiting = all.remove(all.iter().position(|w| w.is_free(except))?)?;
     if let Some(operation) = &waiting.operation {
-        *lock(&operation.token.0) = Some(operation.index);
+        *operation.token.0.take() = Some(operation.index);
     }
     Some(waiting)
 }
@@ -229,7 +226,7 @@ impl<T> Channel<T> {
                 }
             }
             Place::To(slot) => {
-                let mut slot = lock(&slot.0);
+                let mut slot = slot.0.take();
                 slot.received.into_iter().for_each(|left| self.take(left));
                 slot.message = Some((message, self.leave()));
             }
@@ -274,7 +271,7 @@ impl<T> Channel<T> {
         Some(match self.collect(&slot) {
             Some(message) => Taken::Now(message),
             None => {
-                lock(&slot.0).received = Some(self.leave());
+                slot.0.take().received = Some(self.leave());
                 Taken::Later(slot)
             }
         })
@@ -282,7 +279,7 @@ impl<T> Channel<T> {
 
     /// What was put into a slot for who receives.
     pub fn collect(&self, slot: &Slot<T>) -> Option<T> {
-        let mut slot = lock(&slot.0);
+        let mut slot = slot.0.take();
         let (message, left) = slot.message.take()?;
         self.take(left);
         slot.received = Some(self.leave());
@@ -291,7 +288,7 @@ impl<T> Channel<T> {
 
     /// The message that was offered, if nobody has taken it. If somebody has, the operation comes after that.
     pub fn take_back(&self, slot: &Slot<T>) -> Option<T> {
-        let mut slot = lock(&slot.0);
+        let mut slot = slot.0.take();
         let message = slot.message.take();
         if message.is_none() {
             slot.received.into_iter().for_each(|left| self.take(left));
@@ -366,7 +363,7 @@ impl<T> Channel<T> {
         let except = Some(&operation.token);
         let taken = match self.capacity {
             Some(0) => choose(&mut self.sending, except).map(|waiting| {
-                lock(&waiting.slot.0).received = Some(self.leave());
+                waiting.slot.0.take().received = Some(self.leave());
                 Taken::Later(waiting.slot)
             }),
             _ => self.message(except),

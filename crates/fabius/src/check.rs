@@ -6,6 +6,7 @@ use crate::command::{self, Asked, Begun};
 use crate::config::{Config, DEFAULT_EXECUTIONS, DEFAULT_WALKS, Plan, Until};
 use crate::few_deviations;
 use crate::in_turns;
+use crate::interrupt::{self, Running};
 use crate::replay;
 use crate::report::{Report, at_most};
 use crate::rerun::{self, Twice};
@@ -111,6 +112,14 @@ fn explore_as(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'
         },
         None => {}
     }
+    let running = Running::begins();
+    let report = explore_all(config, test, at);
+    running.ends(&report);
+    report
+}
+
+/// Explores it, until it knows what the test looks at.
+fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<'static>) -> Report {
     let began = Instant::now();
     let mut settings = answer::settings(config);
     settings.deadline = config.time.and_then(|time| began.checked_add(time));
@@ -172,7 +181,9 @@ fn stages(config: &Config, system: &Test<'_>) -> Explored {
         },
         ..Options::default()
     };
-    let cancelled = || config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed));
+    let cancelled = || {
+        config.cancel.as_ref().is_some_and(|c| c.load(Ordering::Relaxed)) || interrupt::flag().load(Ordering::Relaxed)
+    };
     let look = |progress: &Progress| {
         if cancelled() {
             system.stop.store(true, Ordering::Relaxed);
@@ -420,6 +431,6 @@ fn shrink_bug(system: &Test<'_>, options: &Options, found: &Found) -> Found {
         return found.clone();
     }
     let options = Options { strategy: Strategy::Iterative, ..options.clone() };
-    // What told the search to stop does not tell that the bug is enough as it is.
-    shrink::shrink(system, &options, found, &AtomicBool::new(false))
+    // What told the search to stop does not tell that the bug is enough as it is, but for a signal.
+    shrink::shrink(system, &options, found, interrupt::flag())
 }

@@ -3,8 +3,9 @@
 //!
 //! Not for tests, and not stable: it changes whenever they need it to.
 
-pub use crate::rt::Left;
+pub use crate::guarded::{Guard, Guarded};
 use crate::rt::{self, Edges, Holder, Inside, Op, Refine, Renew, Rt};
+pub use crate::rt::{Change, Left};
 use crate::sync::Finally;
 use crate::time::Instant;
 use std::panic::Location;
@@ -120,6 +121,26 @@ pub fn holds() {
 /// It has given that back.
 pub fn gives_back() {
     rt::gives_back();
+}
+
+/// The operation that was just done has changed nothing.
+pub fn unchanged() {
+    rt::unchanged();
+}
+
+/// The operation that was just done has put the current thread into a list, and changed nothing else.
+pub fn lists() {
+    rt::lists();
+}
+
+/// What the operation that was just done has changed.
+pub fn last_change() -> Change {
+    rt::last_change()
+}
+
+/// The operation that was just done has undone this change, and so has whatever was done in between.
+pub fn undoes(change: &Change) {
+    rt::undoes(change);
 }
 
 impl<S: State> Resource<S> {

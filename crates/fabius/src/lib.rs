@@ -32,9 +32,9 @@
 //!
 //! **Virtual time**: it passes only when no thread can go on otherwise, but for threads that spin and only repeat themselves. A
 //! limit of time that is up earlier than that is not explored, but for limits of zero. A loop that spins until a time has come
-//! waits for nothing that passes: it ends as a livelock, unless another thread sleeps; write `sleep` in its place. Of loops that clone
-//! and drop an `Arc`, ask for one by `Weak::upgrade`, or wait for a `Condvar` with a limit of no time, it is not seen that they only
-//! repeat themselves.
+//! waits for nothing that passes: it ends as a livelock, unless another thread sleeps; write `sleep` in its place. Of loops that count
+//! or change memory otherwise it is not seen that they only wait: while another thread sleeps, time passes only when they have used up
+//! [`Config::max_steps`], and the answer says that not all was explored.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
@@ -62,6 +62,11 @@
 //! [profile.dev.package.fabius-explore]
 //! opt-level = 3
 //! ```
+//!
+//! # Interrupts
+//! Ctrl-C and SIGTERM end the checks that run, each of which says what it has seen, and then the process, as they would without that; a
+//! second one ends it at once. So no test passes that was interrupted. There is a handler only while a check runs, on Linux, and only
+//! where the program has none; `FABIUS_INTERRUPT=ignore` in the environment leaves it out.
 //!
 //! # Features
 //! `traces` saves a failing execution below `target/fabius`, as JSON and as a web page to step through, and adds `compare`.
@@ -91,8 +96,10 @@ mod environment;
 pub mod extend;
 mod few_deviations;
 pub mod future;
+mod guarded;
 pub mod hint;
 mod in_turns;
+mod interrupt;
 mod local;
 pub mod mcapi;
 mod replay;

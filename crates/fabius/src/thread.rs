@@ -388,7 +388,7 @@ impl Thread {
         self.of.check();
         let (token, at) = (token_of(self.id.0), Location::caller());
         rt::point(Op::write("unpark", token, at).ordered());
-        rt::edges_of(token, Did::Change(Ordering::Release), at);
+        rt::edges_of(token, Did::Release, at);
         rt::note(|| format!("thread {}", self.id.0));
         rt::must(|rt| rt.threads[self.id.0].token = true);
     }

@@ -22,4 +22,5 @@ mod stale;
 mod statics;
 mod strategies;
 mod unseen;
+mod waits;
 mod yields;

@@ -1,4 +1,6 @@
 //! What the types hold besides what they are used for is seen in both orders: who drops a value, counts, poison.
+//!
+//! Length: one test for each thing that a type holds.
 
 use fabius::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use fabius::sync::{Arc, Mutex, RwLock};
@@ -359,6 +361,56 @@ fn who_parks_comes_after_all_that_have_let_it_go_on() {
         });
         thread::park();
         cell.read();
+        other.join().unwrap();
+    });
+}
+
+/// `unpark` releases, and `park` acquires: nothing is said of who unparks and has a fence behind it.
+#[test]
+fn who_lets_others_go_on_learns_nothing_of_who_has_before() {
+    use fabius::sync::atomic::{Ordering, fence};
+    let test = |second: fn(&thread::Thread)| {
+        move || {
+            let (cell, flag) = (Cell::new(), Arc::new(AtomicUsize::new(0)));
+            let theirs = (cell.clone(), flag.clone());
+            let main = thread::current();
+            let first = main.clone();
+            let other = thread::spawn(move || {
+                theirs.0.write();
+                first.unpark();
+                theirs.1.store(1, Ordering::Relaxed);
+            });
+            if flag.load(Ordering::Relaxed) == 1 {
+                second(&main);
+                cell.read();
+            }
+            other.join().unwrap();
+        }
+    };
+    races(test(|main| {
+        main.unpark();
+        fence(Ordering::Acquire);
+    }));
+    races(test(|main| {
+        fence(Ordering::SeqCst);
+        main.unpark();
+    }));
+    // Who parks comes after all of them, whoever's token it is, also where a value may be stale.
+    fabius::check(test(|main| {
+        main.unpark();
+        thread::park();
+    }));
+    fabius::check(test(|_| thread::park()));
+    fabius::check(|| {
+        let number = Arc::new(AtomicUsize::new(0));
+        let theirs = number.clone();
+        let main = thread::current();
+        let other = thread::spawn(move || {
+            theirs.store(1, Ordering::Relaxed);
+            main.unpark();
+        });
+        thread::park();
+        assert_eq!(number.load(Ordering::Relaxed), 1);
         other.join().unwrap();
     });
 }

@@ -28,7 +28,7 @@ fn strategies() -> Vec<(&'static str, Config)> {
     ]
 }
 
-fn explore(config: Config, test: impl Fn() + Sync) -> Report {
+pub fn explore(config: Config, test: impl Fn() + Sync) -> Report {
     config.name("yields").every_panic_fails().explore(test)
 }
 
@@ -50,7 +50,7 @@ fn is_found(what: &str, cost: u32, test: impl Fn() + Sync) {
 }
 
 /// Searches that explore everything say that they did.
-fn is_verified(what: &str, test: impl Fn() + Sync) {
+pub fn is_verified(what: &str, test: impl Fn() + Sync) {
     let plain = Config::new().exhaustive().without_reduction().executions(1_000_000);
     for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), plain] {
         let report = explore(config, &test);
@@ -62,10 +62,10 @@ fn is_verified(what: &str, test: impl Fn() + Sync) {
     }
 }
 
-type Pair = Arc<(AtomicU32, AtomicU32)>;
+pub type Pair = Arc<(AtomicU32, AtomicU32)>;
 
 /// One pair of numbers, twice.
-fn pair() -> (Pair, Pair) {
+pub fn pair() -> (Pair, Pair) {
     let pair = Arc::new((AtomicU32::new(0), AtomicU32::new(0)));
     (pair.clone(), pair)
 }
@@ -329,14 +329,14 @@ fn who_gives_way_with_a_lock_lets_others_have_it_in_between() {
 }
 
 /// Something that is not seen to change.
-struct Hidden(std::sync::atomic::AtomicU32);
+pub struct Hidden(std::sync::atomic::AtomicU32);
 
 impl Hidden {
-    fn new() -> Hidden {
+    pub fn new() -> Hidden {
         Hidden(std::sync::atomic::AtomicU32::new(0))
     }
 
-    fn add(&self) -> u32 {
+    pub fn add(&self) -> u32 {
         self.0.fetch_add(1, SeqCst) + 1
     }
 

@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 pub(crate) trait HasPermits: State {
     fn permits(&mut self) -> &mut Permits;
 
-    /// Who has them, if they are a lock that one has.
+    /// Who has them, if that is known.
     fn held(&self) -> Option<Arc<Held>> {
         None
     }
@@ -43,9 +43,9 @@ impl<'a, S: HasPermits> Request<'a, S> {
         Request { monitor, name, at, count, ticket: None, wait: "wait to be woken" }
     }
 
-    /// The same for a lock.
-    pub fn lock(monitor: &'a Monitor<S>, at: At) -> Request<'a, S> {
-        Request { wait: "wait for the lock", ..Request::new(monitor, "lock", at, 1) }
+    /// The same with a name for the wait.
+    pub fn called(self, wait: &'static str) -> Request<'a, S> {
+        Request { wait, ..self }
     }
 
     /// Asks, and does that with what it gets, in one step. `Ready(None)`: closed.

@@ -3,6 +3,7 @@
 use super::acquire::{Request, wake_all};
 use super::semaphore::Counted;
 use crate::monitor::{At, Monitor, must_be_inside};
+use fabius::extend::Holding;
 use std::cell::UnsafeCell;
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -23,11 +24,11 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// As in tokio.
 #[must_use]
-pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
+pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>, Holding);
 
 /// As in tokio.
 #[must_use]
-pub struct OwnedMutexGuard<T: ?Sized>(Arc<Mutex<T>>);
+pub struct OwnedMutexGuard<T: ?Sized>(Arc<Mutex<T>>, Holding);
 
 // SAFETY: a shared guard gives shared references alone.
 unsafe impl<T: ?Sized + Send + Sync> Sync for MutexGuard<'_, T> {}
@@ -58,10 +59,10 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    async fn get(&self, at: At) {
-        let mut request = Request::lock(&self.lock, at);
-        let got = poll_fn(|cx| request.poll(cx, |state, _| state.is_held(Some(at)))).await;
-        got.expect("a mutex is never closed");
+    async fn get(&self, at: At) -> Holding {
+        let mut request = Request::new(&self.lock, "lock", at, 1).called("wait for the lock");
+        let got = poll_fn(|cx| request.poll(cx, |state, _| state.takes(1, at))).await;
+        got.expect("a mutex is never closed")
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -69,8 +70,8 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock(&self) -> impl Future<Output = MutexGuard<'_, T>> {
         let at = Location::caller();
         async move {
-            self.get(at).await;
-            MutexGuard(self)
+            let taken = self.get(at).await;
+            MutexGuard(self, taken)
         }
     }
 
@@ -79,8 +80,8 @@ impl<T: ?Sized> Mutex<T> {
     pub fn lock_owned(self: Arc<Self>) -> impl Future<Output = OwnedMutexGuard<T>> {
         let at = Location::caller();
         async move {
-            self.get(at).await;
-            OwnedMutexGuard(self)
+            let taken = self.get(at).await;
+            OwnedMutexGuard(self, taken)
         }
     }
 
@@ -99,13 +100,12 @@ impl<T: ?Sized> Mutex<T> {
     }
 
     #[track_caller]
-    fn try_get(&self, at: At) -> Result<(), TryLockError> {
+    fn try_get(&self, at: At) -> Result<Holding, TryLockError> {
         use super::acquire::HasPermits;
         self.lock
             .attempt("try_lock", at, |state, order| {
                 state.permits().try_take(1, order).ok()?;
-                state.is_held(Some(at));
-                Some(())
+                Some(state.takes(1, at))
             })
             .ok_or(TryLockError(()))
     }
@@ -113,13 +113,13 @@ impl<T: ?Sized> Mutex<T> {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_lock(&self) -> Result<MutexGuard<'_, T>, TryLockError> {
-        self.try_get(Location::caller()).map(|()| MutexGuard(self))
+        self.try_get(Location::caller()).map(|taken| MutexGuard(self, taken))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_lock_owned(self: Arc<Self>) -> Result<OwnedMutexGuard<T>, TryLockError> {
-        self.try_get(Location::caller()).map(|()| OwnedMutexGuard(self))
+        self.try_get(Location::caller()).map(|taken| OwnedMutexGuard(self, taken))
     }
 
     /// As in tokio.
@@ -127,12 +127,8 @@ impl<T: ?Sized> Mutex<T> {
         self.data.get_mut()
     }
 
-    fn unlock(&self, at: At) {
-        use super::acquire::HasPermits;
-        wake_all(self.lock.step("unlock", at, |state, order| {
-            state.is_held(None);
-            state.permits().give(1, order)
-        }));
+    fn unlock(&self, taken: Holding, at: At) {
+        wake_all(self.lock.step("unlock", at, |state, order| state.gives(1, taken, order)));
     }
 }
 
@@ -185,14 +181,14 @@ impl<T: ?Sized> DerefMut for OwnedMutexGuard<T> {
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.0.unlock(Location::caller());
+        self.0.unlock(self.1, Location::caller());
     }
 }
 
 impl<T: ?Sized> Drop for OwnedMutexGuard<T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.0.unlock(Location::caller());
+        self.0.unlock(self.1, Location::caller());
     }
 }
 

@@ -1,15 +1,16 @@
 //! `RwLock`.
 
-use super::acquire::{Acquire, HasPermits, Request};
+use super::acquire::{HasPermits, Request};
 use super::mutex::TryLockError;
 use super::rwlock_guard::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLockReadGuard, RwLockWriteGuard};
 pub use super::rwlock_state::RwLock;
 use super::semaphore::Counted;
 use crate::executor::wait_for;
 use crate::monitor::{At, Monitor};
+use fabius::extend::Holding;
 use std::cell::UnsafeCell;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::sync::Arc;
 
@@ -51,14 +52,19 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
-    async fn get(&self, name: &'static str, permits: usize, at: At) {
-        Acquire(Request::new(&self.lock, name, at, permits)).await.expect("a lock is never closed");
+    async fn get(&self, name: &'static str, permits: usize, at: At) -> Holding {
+        let mut request = Request::new(&self.lock, name, at, permits).called("wait for the lock");
+        let got = poll_fn(|cx| request.poll(cx, |state, _| state.takes(permits, at))).await;
+        got.expect("a lock is never closed")
     }
 
     #[track_caller]
-    fn try_get(&self, name: &'static str, permits: usize, at: At) -> Result<(), TryLockError> {
+    fn try_get(&self, name: &'static str, permits: usize, at: At) -> Result<Holding, TryLockError> {
         self.lock
-            .attempt(name, at, |state, order| state.permits().try_take(permits, order).ok())
+            .attempt(name, at, |state, order| {
+                state.permits().try_take(permits, order).ok()?;
+                Some(state.takes(permits, at))
+            })
             .ok_or(TryLockError(()))
     }
 
@@ -67,8 +73,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn read(&self) -> impl Future<Output = RwLockReadGuard<'_, T>> {
         let at = Location::caller();
         async move {
-            self.get("read", 1, at).await;
-            RwLockReadGuard(self)
+            let taken = self.get("read", 1, at).await;
+            RwLockReadGuard(self, taken)
         }
     }
 
@@ -77,8 +83,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn write(&self) -> impl Future<Output = RwLockWriteGuard<'_, T>> {
         let at = Location::caller();
         async move {
-            self.get("write", self.all, at).await;
-            RwLockWriteGuard(self)
+            let taken = self.get("write", self.all, at).await;
+            RwLockWriteGuard(self, taken)
         }
     }
 
@@ -87,8 +93,8 @@ impl<T: ?Sized> RwLock<T> {
     pub fn read_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockReadGuard<T>> {
         let at = Location::caller();
         async move {
-            self.get("read", 1, at).await;
-            OwnedRwLockReadGuard(self)
+            let taken = self.get("read", 1, at).await;
+            OwnedRwLockReadGuard(self, taken)
         }
     }
 
@@ -97,33 +103,33 @@ impl<T: ?Sized> RwLock<T> {
     pub fn write_owned(self: Arc<Self>) -> impl Future<Output = OwnedRwLockWriteGuard<T>> {
         let at = Location::caller();
         async move {
-            self.get("write", self.all, at).await;
-            OwnedRwLockWriteGuard(self)
+            let taken = self.get("write", self.all, at).await;
+            OwnedRwLockWriteGuard(self, taken)
         }
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_read(&self) -> Result<RwLockReadGuard<'_, T>, TryLockError> {
-        self.try_get("try_read", 1, Location::caller()).map(|()| RwLockReadGuard(self))
+        self.try_get("try_read", 1, Location::caller()).map(|taken| RwLockReadGuard(self, taken))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_write(&self) -> Result<RwLockWriteGuard<'_, T>, TryLockError> {
-        self.try_get("try_write", self.all, Location::caller()).map(|()| RwLockWriteGuard(self))
+        self.try_get("try_write", self.all, Location::caller()).map(|taken| RwLockWriteGuard(self, taken))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_read_owned(self: Arc<Self>) -> Result<OwnedRwLockReadGuard<T>, TryLockError> {
-        self.try_get("try_read", 1, Location::caller()).map(|()| OwnedRwLockReadGuard(self))
+        self.try_get("try_read", 1, Location::caller()).map(|taken| OwnedRwLockReadGuard(self, taken))
     }
 
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_write_owned(self: Arc<Self>) -> Result<OwnedRwLockWriteGuard<T>, TryLockError> {
-        self.try_get("try_write", self.all, Location::caller()).map(|()| OwnedRwLockWriteGuard(self))
+        self.try_get("try_write", self.all, Location::caller()).map(|taken| OwnedRwLockWriteGuard(self, taken))
     }
 
     /// As in tokio: the thread waits.

@@ -1,6 +1,7 @@
 //! Guards of `RwLock`.
 
 use super::rwlock_state::RwLock;
+use fabius::extend::Holding;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -8,19 +9,19 @@ use std::sync::Arc;
 
 /// As in tokio.
 #[must_use]
-pub struct RwLockReadGuard<'a, T: ?Sized>(pub(super) &'a RwLock<T>);
+pub struct RwLockReadGuard<'a, T: ?Sized>(pub(super) &'a RwLock<T>, pub(super) Holding);
 
 /// As in tokio.
 #[must_use]
-pub struct RwLockWriteGuard<'a, T: ?Sized>(pub(super) &'a RwLock<T>);
+pub struct RwLockWriteGuard<'a, T: ?Sized>(pub(super) &'a RwLock<T>, pub(super) Holding);
 
 /// As in tokio.
 #[must_use]
-pub struct OwnedRwLockReadGuard<T: ?Sized>(pub(super) Arc<RwLock<T>>);
+pub struct OwnedRwLockReadGuard<T: ?Sized>(pub(super) Arc<RwLock<T>>, pub(super) Holding);
 
 /// As in tokio.
 #[must_use]
-pub struct OwnedRwLockWriteGuard<T: ?Sized>(pub(super) Arc<RwLock<T>>);
+pub struct OwnedRwLockWriteGuard<T: ?Sized>(pub(super) Arc<RwLock<T>>, pub(super) Holding);
 
 /// What all guards are; `$permits` are those that it has.
 macro_rules! guard {
@@ -37,7 +38,7 @@ macro_rules! guard {
         impl<$($a,)? T: ?Sized> Drop for $name<$($a,)? T> {
             #[track_caller]
             fn drop(&mut self) {
-                self.0.release($drop, $permits(&self.0), Location::caller());
+                self.0.release($drop, $permits(&self.0), self.1, Location::caller());
             }
         }
 
@@ -72,10 +73,10 @@ impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
     /// As in tokio: a scheduling point. Nobody writes in between.
     #[track_caller]
     pub fn downgrade(self) -> RwLockReadGuard<'a, T> {
-        let lock = self.0;
+        let (lock, taken) = (self.0, self.1);
         std::mem::forget(self);
-        lock.release("downgrade", lock.all - 1, Location::caller());
-        RwLockReadGuard(lock)
+        lock.release("downgrade", lock.all - 1, taken, Location::caller());
+        RwLockReadGuard(lock, taken)
     }
 }
 
@@ -86,7 +87,8 @@ impl<T: ?Sized> OwnedRwLockWriteGuard<T> {
         let guard = std::mem::ManuallyDrop::new(self);
         // SAFETY: the guard is not used or dropped any more, so this is moved out of it.
         let lock = unsafe { std::ptr::read(&raw const guard.0) };
-        lock.release("downgrade", lock.all - 1, Location::caller());
-        OwnedRwLockReadGuard(lock)
+        let taken = guard.1;
+        lock.release("downgrade", lock.all - 1, taken, Location::caller());
+        OwnedRwLockReadGuard(lock, taken)
     }
 }

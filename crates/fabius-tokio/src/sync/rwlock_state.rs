@@ -1,8 +1,9 @@
 //! What a `RwLock` is to its guards.
 
-use super::acquire::{HasPermits, wake_all};
+use super::acquire::wake_all;
 use super::semaphore::Counted;
 use crate::monitor::{At, Monitor};
+use fabius::extend::Holding;
 use std::cell::UnsafeCell;
 
 /// As in tokio: who waits first is first, so a reader waits behind a writer that waits.
@@ -19,7 +20,7 @@ unsafe impl<T: ?Sized + Send> Send for RwLock<T> {}
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
 impl<T: ?Sized> RwLock<T> {
-    pub(super) fn release(&self, name: &'static str, permits: usize, at: At) {
-        wake_all(self.lock.step(name, at, |state, order| state.permits().give(permits, order)));
+    pub(super) fn release(&self, name: &'static str, permits: usize, taken: Holding, at: At) {
+        wake_all(self.lock.step(name, at, |state, order| state.gives(permits, taken, order)));
     }
 }

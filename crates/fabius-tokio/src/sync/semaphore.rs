@@ -1,20 +1,22 @@
 //! `Semaphore`.
 
-use super::acquire::{Acquire, HasPermits, Request, wake_all};
+use super::acquire::{HasPermits, Request, wake_all};
 use super::permits::{Permits, Refused};
 use crate::awaited::Held;
 use crate::executor::wait_for;
-use crate::monitor::{At, Monitor, State};
+use crate::monitor::{At, Monitor, Order, State};
+use fabius::extend::Holding;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::Location;
 use std::sync::Arc;
+use std::task::Waker;
 
 /// The permits, and how many there were at first.
 pub(super) struct Counted {
     permits: Permits,
     first: usize,
-    /// Who has the only one, once somebody had it, where it is a lock.
+    /// Who has them, once somebody had some.
     held: Option<Arc<Held>>,
 }
 
@@ -40,9 +42,17 @@ impl Counted {
         Counted { permits: Permits::new(permits), first: permits, held: None }
     }
 
-    /// The current thread takes the lock that this is, or gives it back.
-    pub fn is_held(&mut self, taken_at: Option<At>) {
-        self.held.get_or_insert_default().set(taken_at);
+    /// The current thread has taken so many.
+    pub fn takes(&mut self, count: usize, at: At) -> Holding {
+        self.held.get_or_insert_default().takes(count, at)
+    }
+
+    /// So many that were taken so are given back. Returns whom to wake.
+    pub fn gives(&mut self, count: usize, taken: Holding, order: &Order) -> Vec<Waker> {
+        if let Some(held) = &self.held {
+            held.gives(count, taken);
+        }
+        self.permits.give(count, order)
     }
 }
 
@@ -68,6 +78,7 @@ pub enum TryAcquireError {
 pub struct SemaphorePermit<'a> {
     semaphore: &'a Semaphore,
     permits: usize,
+    taken: Holding,
 }
 
 /// As in tokio.
@@ -76,6 +87,7 @@ pub struct SemaphorePermit<'a> {
 pub struct OwnedSemaphorePermit {
     semaphore: Arc<Semaphore>,
     permits: usize,
+    taken: Holding,
 }
 
 impl Semaphore {
@@ -107,7 +119,7 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn add_permits(&self, permits: usize) {
-        self.give(permits, "add_permits", Location::caller());
+        self.give(permits, "add_permits", Location::caller(), None);
     }
 
     /// As in tokio: a scheduling point.
@@ -128,14 +140,29 @@ impl Semaphore {
         self.0.asks("is_closed", Location::caller(), |state, order| state.permits.finds_closed(order))
     }
 
-    fn give(&self, permits: usize, name: &'static str, at: At) {
+    /// There are so many more, or so many are given back that were taken so.
+    fn give(&self, permits: usize, name: &'static str, at: At, taken: Option<Holding>) {
         let too_many = |state: &Counted| permits > Semaphore::MAX_PERMITS - state.permits.available();
-        let wake = self.0.step(name, at, |state, order| (!too_many(state)).then(|| state.permits.give(permits, order)));
+        let give = |state: &mut Counted, order: &Order| match taken {
+            Some(taken) => state.gives(permits, taken, order),
+            None => state.permits.give(permits, order),
+        };
+        let wake = self.0.step(name, at, |state, order| (!too_many(state)).then(|| give(state, order)));
         wake_all(wake.expect("a semaphore may not have more than MAX_PERMITS permits"));
     }
 
-    async fn get(&self, permits: usize, name: &'static str, at: At) -> Result<(), AcquireError> {
-        Acquire(Request::new(&self.0, name, at, permits)).await.ok_or(AcquireError(()))
+    async fn get(&self, permits: usize, name: &'static str, at: At) -> Result<Holding, AcquireError> {
+        let mut request = Request::new(&self.0, name, at, permits).called("wait for permits");
+        poll_fn(|cx| request.poll(cx, |state, _| state.takes(permits, at))).await.ok_or(AcquireError(()))
+    }
+
+    /// What was taken so by one permit belongs to another one now.
+    fn merge(&self, permits: usize, from: Holding, to: Holding) {
+        self.0.peek(|state| {
+            if let Some(held) = &state.held {
+                held.merges(permits, from, to);
+            }
+        });
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -151,8 +178,8 @@ impl Semaphore {
     }
 
     async fn acquire_at(&self, permits: usize, at: At) -> Result<SemaphorePermit<'_>, AcquireError> {
-        self.get(permits, "acquire", at).await?;
-        Ok(SemaphorePermit { semaphore: self, permits })
+        let taken = self.get(permits, "acquire", at).await?;
+        Ok(SemaphorePermit { semaphore: self, permits, taken })
     }
 
     /// As in tokio. To drop the future is to leave the queue.
@@ -171,8 +198,8 @@ impl Semaphore {
     }
 
     async fn acquire_owned_at(self: Arc<Self>, permits: usize, at: At) -> Result<OwnedSemaphorePermit, AcquireError> {
-        self.get(permits, "acquire", at).await?;
-        Ok(OwnedSemaphorePermit { semaphore: self, permits })
+        let taken = self.get(permits, "acquire", at).await?;
+        Ok(OwnedSemaphorePermit { semaphore: self, permits, taken })
     }
 
     /// As in tokio: the thread waits.
@@ -200,13 +227,14 @@ impl Semaphore {
     }
 
     #[track_caller]
-    fn try_get(&self, permits: usize, at: At) -> Result<(), TryAcquireError> {
+    fn try_get(&self, permits: usize, at: At) -> Result<Holding, TryAcquireError> {
         let mut refused = None;
         let got = self.0.attempt("try_acquire", at, |state, order| {
-            state.permits.try_take(permits, order).map_err(|why| refused = Some(why)).ok()
+            state.permits.try_take(permits, order).map_err(|why| refused = Some(why)).ok()?;
+            Some(state.takes(permits, at))
         });
         match (got, refused) {
-            (Some(()), _) => Ok(()),
+            (Some(taken), _) => Ok(taken),
             (None, Some(Refused::Closed)) => Err(TryAcquireError::Closed),
             (None, _) => Err(TryAcquireError::NoPermits),
         }
@@ -221,8 +249,8 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_acquire_many(&self, n: u32) -> Result<SemaphorePermit<'_>, TryAcquireError> {
-        self.try_get(n as usize, Location::caller())?;
-        Ok(SemaphorePermit { semaphore: self, permits: n as usize })
+        let taken = self.try_get(n as usize, Location::caller())?;
+        Ok(SemaphorePermit { semaphore: self, permits: n as usize, taken })
     }
 
     /// As in tokio: a scheduling point.
@@ -234,8 +262,8 @@ impl Semaphore {
     /// As in tokio: a scheduling point.
     #[track_caller]
     pub fn try_acquire_many_owned(self: Arc<Self>, n: u32) -> Result<OwnedSemaphorePermit, TryAcquireError> {
-        self.try_get(n as usize, Location::caller())?;
-        Ok(OwnedSemaphorePermit { semaphore: self, permits: n as usize })
+        let taken = self.try_get(n as usize, Location::caller())?;
+        Ok(OwnedSemaphorePermit { semaphore: self, permits: n as usize, taken })
     }
 }
 
@@ -262,13 +290,15 @@ impl<'a> SemaphorePermit<'a> {
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
         assert!(std::ptr::eq(self.semaphore, other.semaphore), "merging permits from different semaphore instances");
-        self.permits += std::mem::take(&mut other.permits);
+        let more = std::mem::take(&mut other.permits);
+        self.semaphore.merge(more, other.taken, self.taken);
+        self.permits += more;
     }
 
     /// As in tokio.
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
-        Some(SemaphorePermit { semaphore: self.semaphore, permits: n })
+        Some(SemaphorePermit { semaphore: self.semaphore, permits: n, taken: self.taken })
     }
 }
 
@@ -290,13 +320,15 @@ impl OwnedSemaphorePermit {
     #[track_caller]
     pub fn merge(&mut self, mut other: Self) {
         assert!(Arc::ptr_eq(&self.semaphore, &other.semaphore), "merging permits from different semaphore instances");
-        self.permits += std::mem::take(&mut other.permits);
+        let more = std::mem::take(&mut other.permits);
+        self.semaphore.merge(more, other.taken, self.taken);
+        self.permits += more;
     }
 
     /// As in tokio.
     pub fn split(&mut self, n: usize) -> Option<Self> {
         self.permits = self.permits.checked_sub(n)?;
-        Some(OwnedSemaphorePermit { semaphore: self.semaphore.clone(), permits: n })
+        Some(OwnedSemaphorePermit { semaphore: self.semaphore.clone(), permits: n, taken: self.taken })
     }
 
     /// As in tokio.
@@ -309,7 +341,7 @@ impl Drop for SemaphorePermit<'_> {
     #[track_caller]
     fn drop(&mut self) {
         if self.permits > 0 {
-            self.semaphore.give(self.permits, "drop a permit", Location::caller());
+            self.semaphore.give(self.permits, "drop a permit", Location::caller(), Some(self.taken));
         }
     }
 }
@@ -318,7 +350,7 @@ impl Drop for OwnedSemaphorePermit {
     #[track_caller]
     fn drop(&mut self) {
         if self.permits > 0 {
-            self.semaphore.give(self.permits, "drop a permit", Location::caller());
+            self.semaphore.give(self.permits, "drop a permit", Location::caller(), Some(self.taken));
         }
     }
 }

@@ -60,16 +60,25 @@ pub(crate) enum Did {
     Load(Ordering),
     Store(Ordering),
     Change(Ordering),
+    /// Releases beside what was released there before, of which it learns nothing, whatever fence follows.
+    Release,
 }
 
 impl Did {
     pub fn order(self) -> Ordering {
-        let (Did::Load(order) | Did::Store(order) | Did::Change(order)) = self;
-        order
+        match self {
+            Did::Load(order) | Did::Store(order) | Did::Change(order) => order,
+            Did::Release => Release,
+        }
     }
 
     pub fn loads(self) -> bool {
-        !matches!(self, Did::Store(_))
+        matches!(self, Did::Load(_) | Did::Change(_))
+    }
+
+    /// Whether it goes on with the release sequence that is there.
+    pub fn goes_on(self) -> bool {
+        matches!(self, Did::Change(_) | Did::Release)
     }
 
     pub fn stores(self) -> bool {

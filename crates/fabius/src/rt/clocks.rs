@@ -336,7 +336,7 @@ impl Clocks {
         if did.stores() {
             let mut released = if releases(order) { copy(&this.clock) } else { copy(&this.fenced) };
             let mut before = copy(&this.clock);
-            if let Some(source) = source.filter(|_| did.loads()) {
+            if let Some(source) = source.filter(|_| did.goes_on()) {
                 join(&mut released, &source.released);
                 join(&mut before, &source.before);
             }
@@ -349,7 +349,7 @@ impl Clocks {
                 fences,
                 place: Some(place),
                 order,
-                changes: did.loads(),
+                changes: did.goes_on(),
                 reads: Vec::new(),
                 step,
             };

@@ -32,6 +32,7 @@ impl Execution {
         if !rt.loops.is(loops) {
             rt.loops.clone_from(loops);
         }
+        rt.has_patience();
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
         let watched = Watched::mine(settings.deadline);
@@ -77,7 +78,7 @@ impl Execution {
         if rt.circle.is_some() {
             rt.goes_along_circle(id);
         }
-        if rt.steps + RECENT > rt.settings.max_steps {
+        if rt.steps + RECENT > rt.patience.sleeps.min(rt.patience.most) {
             rt.seems_endless(id);
         }
         if rt.fair.is_watching() {
@@ -124,6 +125,7 @@ impl Execution {
         let rt = self.get_mut();
         rt.settings.record = false;
         rt.settings.max_steps = u32::MAX;
+        rt.has_patience();
         rt.hurries = true;
         for _ in 0..LAST_STEPS {
             let rt = self.get();

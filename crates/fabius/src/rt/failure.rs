@@ -21,6 +21,8 @@ pub(crate) enum LeftOut {
     Old(&'static Location<'static>),
     /// A thread was kept from going on, in an execution in which a loop reads the clock of the machine, as if that stood still.
     Clock(&'static Location<'static>),
+    /// A thread gave way as long as an execution may last while another one slept, and then time passed.
+    Time(&'static Location<'static>),
     /// Others were kept from going on before an operation, because a panic unwound a stack that cannot be switched.
     Unwinding(&'static Location<'static>),
 }
@@ -44,6 +46,12 @@ impl LeftOut {
             LeftOut::Clock(at) => format!(
                 "a loop reads the clock of the machine, and who repeats itself, as around {}:{}, had to wait as if time stood still: not \
                  all ways to go on were explored (`fabius::time` has a clock that passes as the test does)",
+                at.file(),
+                at.line()
+            ),
+            LeftOut::Time(at) => format!(
+                "the loop around {}:{} gave way, without coming back to where it was, as often as an execution may have steps while \
+                 another thread slept, and then time passed: not all ways to go on were explored",
                 at.file(),
                 at.line()
             ),

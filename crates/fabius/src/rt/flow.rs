@@ -150,7 +150,9 @@ impl Flow {
             flow.looks &= !stack;
             flow.changes &= !stack;
         }
-        flow.describe(instruction, number);
+        if !instruction.has_lock_prefix() {
+            flow.describe(instruction, number);
+        }
         flow
     }
 

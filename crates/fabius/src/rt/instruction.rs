@@ -53,6 +53,8 @@ pub(super) struct Known {
     /// It does more than to compute with registers and this memory: a call of the kernel, an operation that other
     /// operating system threads see at once, the clock.
     pub is_more: bool,
+    /// It counts memory up or down, or exchanges it for what it is compared with, which other operating system threads see at once.
+    pub locks: bool,
     /// It reads the processor's clock.
     pub tells_time: bool,
     /// It calls the kernel.
@@ -92,6 +94,7 @@ impl Instructions {
             address: 0,
             instruction: Instruction::default(),
             is_more: true,
+            locks: false,
             tells_time: false,
             is_call: false,
             repeats: false,
@@ -154,6 +157,7 @@ impl Instructions {
         let is_prefixed = instruction.has_rep_prefix() || instruction.has_repne_prefix();
         let repeats = is_prefixed && instruction.is_string_instruction();
         let is_more = is_more(&instruction);
+        let locks = locks(&instruction);
         let masked = masked(&instruction);
         let tells_time = matches!(instruction.mnemonic(), Mnemonic::Rdtsc | Mnemonic::Rdtscp);
         let is_call = instruction.mnemonic() == Mnemonic::Syscall;
@@ -163,7 +167,7 @@ impl Instructions {
         let leads = (instruction.mnemonic() == Mnemonic::Lea).then(|| lead(&instruction));
         let places = [None; 3];
         let mut known =
-            Known { address, instruction, is_more, tells_time, is_call, repeats, masked, places, leads, flow };
+            Known { address, instruction, is_more, locks, tells_time, is_call, repeats, masked, places, leads, flow };
         known.is_more |= used.len() > known.places.len();
         for (place, used) in known.places.iter_mut().zip(used) {
             match described(used, &instruction) {
@@ -212,6 +216,14 @@ fn lead(instruction: &Instruction) -> Place {
     }
 }
 
+/// Whether it is a locked instruction as counts of references are changed with.
+fn locks(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let known = matches!(instruction.mnemonic(), M::Add | M::Sub | M::Inc | M::Dec | M::Xadd | M::Cmpxchg);
+    let is_prefixed = instruction.has_rep_prefix() || instruction.has_repne_prefix();
+    instruction.has_lock_prefix() && known && !is_prefixed
+}
+
 fn is_more(instruction: &Instruction) -> bool {
     use Mnemonic as M;
     let memory = (0..instruction.op_count()).any(|i| instruction.op_kind(i) == OpKind::Memory);
@@ -257,7 +269,7 @@ fn is_more(instruction: &Instruction) -> bool {
             | M::Vmaskmovdqu
     );
     // To exchange with memory locks it without a prefix.
-    let locks = instruction.has_lock_prefix() || instruction.mnemonic() == M::Xchg && memory;
+    let locks = instruction.has_lock_prefix() && !locks(instruction) || instruction.mnemonic() == M::Xchg && memory;
     // A register says which bit, of the words behind, too.
     let far = matches!(instruction.mnemonic(), M::Bt | M::Bts | M::Btr | M::Btc)
         && memory

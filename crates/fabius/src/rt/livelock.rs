@@ -10,8 +10,10 @@
 //! 1. There the execution ends, after as many steps as are needed to show it.
 //! 2. Loops that read the clock of the machine are only taken to repeat themselves. They, and loops that cannot be seen through, go
 //!    on until an execution may have no more steps.
+//! 3. Who sleeps, or waits with a limit of time, wakes in every fair execution, and until then nobody can say that there is no end. So
+//!    where others have used up all steps but do not only repeat themselves, time passes, and the execution may have as many again.
 
-use super::{RECENT, Refine, Rt};
+use super::{LeftOut, RECENT, Refine, Rt};
 use fabius_trace::BugKind;
 use std::collections::BTreeSet;
 use std::panic::Location;
@@ -27,12 +29,25 @@ pub(super) struct Circle {
     places: Places,
 }
 
+/// How many steps an execution may have.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Patience {
+    /// So many at all.
+    pub most: u32,
+    /// And so many before time passes for those who sleep.
+    pub sleeps: u32,
+}
+
+/// Time passes again after such a part of all steps; in other executions also for the first time, where a loop has gone on for
+/// as long as one may last.
+const PARTS: u32 = 16;
+
 /// Who did something where.
 pub(super) type Places = BTreeSet<(usize, &'static str, u32, u32)>;
 
 impl Rt {
     /// A thread goes on though it only repeats itself, as all do who can go on. If they have come round, they go round for ever.
-    pub(super) fn begins_or_ends_circle(&mut self) {
+    pub(super) fn begins_or_ends_circle(&mut self, id: usize) {
         let state = self.states.state(self.now);
         match self.circle.take().filter(|circle| circle.state == state) {
             _ if self.states.reads_clock => {}
@@ -41,7 +56,11 @@ impl Rt {
                 let message = format!("livelock: for ever the same under a fair scheduler: {places}");
                 self.fails_without_end(message, &circle.places);
             }
-            Some(circle) => self.circle = Some(circle),
+            Some(circle) => {
+                // Somebody could go on in between, as where a lock is free for a moment, and was left behind.
+                self.fair.yields(id);
+                self.circle = Some(circle);
+            }
             None => self.circle = Some(Circle { state, ..Circle::default() }),
         }
     }
@@ -56,15 +75,26 @@ impl Rt {
         self.circle = Some(circle);
     }
 
-    /// The execution has almost as many steps as it may have.
+    /// How many steps the execution that begins may have.
+    pub(super) fn has_patience(&mut self) {
+        let most = self.settings.max_steps;
+        self.patience = Patience { most, sleeps: if self.loops.outlasts_sleep() { most / PARTS } else { most } };
+    }
+
+    /// The execution has many steps: so many that it may have no more, or that time passes.
     #[cold]
     pub(super) fn seems_endless(&mut self, id: usize) {
-        self.recent.extend(self.place_of(id));
-        if self.steps < self.settings.max_steps {
+        if self.steps + RECENT > self.patience.most {
+            self.recent.extend(self.place_of(id));
+        }
+        if self.steps >= self.patience.sleeps {
+            self.lets_time_pass();
+        }
+        if self.steps < self.patience.most {
             return;
         }
         let places = std::mem::take(&mut self.recent);
-        let (most, said) = (self.settings.max_steps, named(&places));
+        let (most, said) = (self.patience.most, named(&places));
         let message = if self.settings.refine.contains(Refine::YIELDS) {
             format!("livelock: more than {most} steps under a fair scheduler; in the last {RECENT}: {said}")
         } else {
@@ -75,6 +105,23 @@ impl Rt {
             )
         };
         self.fails_without_end(message, &places);
+    }
+
+    /// Somebody who sleeps wakes while others go on: see 3.
+    fn lets_time_pass(&mut self) {
+        let most = self.settings.max_steps;
+        self.patience.sleeps = self.steps.saturating_add(most / PARTS + 1);
+        let Some(deadline) = self.next_deadline().filter(|_| self.settings.refine.contains(Refine::YIELDS)) else {
+            return;
+        };
+        self.time_is(deadline);
+        self.recent.clear();
+        self.patience.most = most.saturating_mul(2);
+        self.left_out.set(self.threads[self.current].op().map(|op| LeftOut::Time(op.at)));
+        // From then on it need not take as long.
+        if !self.settings.record && self.loops.has_outlasted_sleep() {
+            self.begins_anew();
+        }
     }
 
     fn fails_without_end(&mut self, message: String, places: &Places) {

@@ -20,6 +20,7 @@ mod fair;
 mod fiber;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod flow;
+mod here;
 mod history;
 #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
 mod instruction;
@@ -47,6 +48,7 @@ mod repetition;
 mod sc_order;
 mod settings;
 mod state;
+mod time_passes;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64", not(miri))), path = "no_trial.rs")]
 mod trial;
 mod unwinding;
@@ -61,6 +63,7 @@ pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
+pub(crate) use here::Here;
 pub(crate) use lasting::{begins_lasting, ends_lasting};
 pub(crate) use limit::Limit;
 pub(crate) use locals::{Locals, local};
@@ -72,10 +75,13 @@ pub(crate) use panics::{Panic, capture_panics, note_panic, text_of};
 pub(crate) use point::point;
 pub(crate) use proofs::Loops;
 pub(crate) use record::Recorder;
+pub use repetition::Change;
 pub(crate) use repetition::{
-    Here, address_is, changes, give_way, gives_back, holds, is_alone, last_change, touches, unchanged, undoes, value_is,
+    address_is, changes, give_way, gives_back, holds, is_alone, last_change, lists, touches, unchanged, undoes,
+    value_is,
 };
 pub(crate) use settings::{LeavesOut, Refine, Settings};
+pub(crate) use trial::{aside, counting};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 
 use ahead::Waiting;
@@ -180,6 +186,7 @@ pub(crate) struct Rt {
     /// Steps so far, and the last of them, once it looks as if there were no end.
     steps: u32,
     recent: livelock::Places,
+    patience: livelock::Patience,
     /// What all only repeat, if they do.
     circle: Option<livelock::Circle>,
     /// Whether some operation may give up waiting.

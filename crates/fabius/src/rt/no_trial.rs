@@ -35,6 +35,7 @@ pub(super) struct Outcome {
     pub found: Vec<(usize, u64)>,
     pub locals: Vec<(usize, usize)>,
     pub borrows: bool,
+    pub lent: u64,
     pub instructions: u32,
 }
 
@@ -67,7 +68,11 @@ pub(super) unsafe fn has_probed(_: *mut std::ffi::c_void) -> bool {
     false
 }
 
-pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
+pub(crate) fn aside<R>(what: impl FnOnce() -> R) -> R {
+    what()
+}
+
+pub(crate) fn counting<R>(what: impl FnOnce() -> R) -> R {
     what()
 }
 
@@ -84,6 +89,6 @@ pub(super) fn ends(end: End) -> ! {
 pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial)) -> Option<Outcome> {
     let (reads, origins, registers) = (Vec::new(), Origins::default(), [0; 6]);
     let (numbers, unusual, found, locals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (end, borrows, instructions) = (End::Other, false, 0);
-    Some(Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, instructions })
+    let (end, borrows, lent, instructions) = (End::Other, false, 0, 0);
+    Some(Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, instructions })
 }

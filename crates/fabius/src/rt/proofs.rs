@@ -12,6 +12,7 @@ use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, RE
 use super::trial::{End, Outcome, Read, probe};
 use std::collections::HashMap;
 use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
@@ -108,13 +109,14 @@ pub(super) struct Proof {
     pub numbers: Vec<u64>,
     /// What each operation has found if that is not the newest, as a number, or 0.
     pub unusual: Vec<u64>,
-    /// Whether it writes to memory that is as before in the end.
+    /// Whether it writes to memory that is as before in the end, and before which of its operations that is not as before, as bits.
     pub borrows: bool,
+    pub lent: u64,
 }
 
 impl Proof {
     pub fn new(start: Start, outcome: Outcome, now: &impl Now) -> Proof {
-        let Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, .. } = outcome;
+        let Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, .. } = outcome;
         let mut done = origins.done;
         // What this crate has on the stack is the registers that the round began with, and its own.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
@@ -213,6 +215,7 @@ impl Proof {
             numbers,
             unusual,
             borrows,
+            lent,
         }
     }
 
@@ -279,7 +282,7 @@ impl Proof {
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     reads: Vec<Read>,
-    /// Whether some of it lies on the stacks of other threads, who change it unseen.
+    /// Whether others change some of it unseen: it lies on their stacks, or they have borrowed it.
     pub elsewhere: bool,
 }
 
@@ -311,7 +314,14 @@ struct Line {
 
 /// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Loops(Arc<Mutex<HashMap<usize, Line>>>);
+pub(crate) struct Loops(Arc<Learnt>);
+
+#[derive(Debug, Default)]
+struct Learnt {
+    lines: Mutex<HashMap<usize, Line>>,
+    /// Whether one went on for as long as an execution may last while another thread slept.
+    outlasts_sleep: AtomicBool,
+}
 
 /// What is known of a round that is about to begin.
 #[derive(Debug)]
@@ -335,13 +345,23 @@ impl Loops {
     }
 
     fn with<R>(&self, at: &'static Location<'static>, f: impl FnOnce(Option<&mut Line>) -> R) -> R {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
         f(lines.get_mut(&(std::ptr::from_ref(at) as usize)))
+    }
+
+    /// Whether a loop went on for as long as an execution may last while another thread slept.
+    pub(super) fn outlasts_sleep(&self) -> bool {
+        self.0.outlasts_sleep.load(Ordering::Relaxed)
+    }
+
+    /// One did. Says whether that is new.
+    pub(super) fn has_outlasted_sleep(&self) -> bool {
+        !self.0.outlasts_sleep.swap(true, Ordering::Relaxed)
     }
 
     /// Threads seem to repeat themselves there.
     pub(super) fn add(&self, at: &'static Location<'static>) {
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.entry(std::ptr::from_ref(at) as usize).or_default();
     }
 
@@ -452,6 +472,7 @@ mod tests {
             found: Vec::new(),
             locals: vec![(1, THERE)],
             borrows: false,
+            lent: 0,
             instructions: 1,
         };
         Proof::new(START, outcome, &Execution { number: 1, local: THERE })
@@ -492,6 +513,7 @@ mod tests {
             found: Vec::new(),
             locals: Vec::new(),
             borrows: false,
+            lent: 0,
             instructions: 1,
         };
         Proof::new(on(THERE, register), outcome, &Execution { number: 1, local: 0 })

@@ -40,8 +40,9 @@
 //!    store is seen. So after many rounds with old values the thread finds the newest once, of each atomic of which they were
 //!    (`old_values.rs`); the answer says that, too.
 
+use super::here::mix;
 use super::proofs::{Inputs, Proof, Round};
-use super::{Object, Op, Refine, trial};
+use super::{Here, Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
 use std::sync::Arc;
@@ -55,6 +56,8 @@ struct Follows {
     made: usize,
     /// The last step that may have changed what is not seen, when it began.
     hidden: u64,
+    /// Who had borrowed memory then.
+    lent: u64,
 }
 
 /// A lock that is held: by whom, its state before it was taken, and since.
@@ -190,6 +193,19 @@ impl States {
         self.hidden += 1;
     }
 
+    /// A number for who else is in the middle of a round that has borrowed memory, and where; 0 if nobody is. That memory is not what
+    /// it was, nor what it will be.
+    fn lent(&self, thread: usize) -> u64 {
+        let others = self.follows.iter().enumerate().filter(|(other, _)| *other != thread);
+        let follows = others.flat_map(|(other, follows)| follows.iter().map(move |follows| (other, follows)));
+        let midway = follows.filter(|(_, f)| f.proof.lent.checked_shr(f.made as u32).unwrap_or(0) & 1 == 1);
+        let number = |(other, f): (usize, &Follows)| {
+            let round = mix(Arc::as_ptr(&f.proof).addr() as u64, f.made as u64);
+            mix(mix(11, other as u64), round) | 1
+        };
+        midway.map(number).fold(0, |sum, number| sum.wrapping_mul(3).wrapping_add(number))
+    }
+
     /// The thread has made an operation: whether it still does what a trial has shown.
     fn makes(&mut self, thread: usize, number: u64, found: Option<(usize, u64)>) {
         if let Some(trial) = trial::current() {
@@ -199,15 +215,18 @@ impl States {
         // Memory that another thread has borrowed is not what it was, nor what it will be.
         let is_borrowed =
             self.follows.iter().enumerate().any(|(other, f)| other != thread && f.iter().any(|f| f.proof.borrows));
+        let others = if is_borrowed { self.lent(thread) } else { 0 };
         let still = |follows: &mut Follows| {
-            let Follows { proof, inputs, made, hidden: then } = follows;
+            let Follows { proof, inputs, made, hidden: then, lent } = follows;
             *made += 1;
             let is_next = proof.numbers.get(*made - 1) == Some(&number);
             // Who has changed what is not seen may have left alone what matters here; what this thread has written itself
             // cannot be asked.
             let changed = std::mem::replace(then, hidden) != hidden;
             let left_alone = !changed && !inputs.elsewhere && !is_borrowed;
-            is_next && (left_alone || !(changed && proof.borrows) && inputs.are_there())
+            // What two have borrowed at the same time is in the middle of the one's round what the other's makes of it.
+            let by_itself = !proof.borrows || !changed && *lent == others;
+            is_next && by_itself && (left_alone || inputs.are_there())
         };
         self.retain(thread, still);
     }
@@ -298,12 +317,20 @@ impl States {
     /// The last operation has taken a lock.
     pub fn holds(&mut self, thread: usize) {
         let (lock, before) = self.changed;
-        let since = self.variable(lock);
+        // What it protects is as before, and the thread has it, whatever it has done until then.
+        let since = mix(mix(before, thread as u64), 10) | 1;
+        self.set_variable(lock, since);
         self.touches(thread, lock);
         if self.held.len() == self.held.capacity() && trial::current().is_some() {
             trial::ends(trial::End::Other);
         }
         self.held.push(Held { thread, lock, before, since });
+    }
+
+    /// The last operation has put the thread into a list, and changed nothing else: whatever the thread has done until then.
+    pub fn lists(&mut self, thread: usize) {
+        let (list, before) = self.changed;
+        self.set_variable(list, mix(mix(before, thread as u64), 12) | 1);
     }
 
     /// What a lock protects may have been changed.
@@ -343,11 +370,15 @@ impl States {
             self.follows.resize_with(thread + 1, Vec::new);
         }
         let hidden = self.hidden;
+        let lent = self.lent(thread);
         let follows = &mut self.follows[thread];
         follows.clear();
         let timed = &mut self.timed;
         follows.extend(rounds.filter_map(|round| match round {
-            Round::ChangesNothing(proof, inputs) => Some(Follows { proof, inputs, made: 0, hidden }),
+            Round::ChangesNothing(proof, mut inputs) => {
+                inputs.elsewhere |= lent != 0;
+                Some(Follows { proof, inputs, made: 0, hidden, lent })
+            }
             Round::TellsTime => {
                 timed.push(thread);
                 None
@@ -418,7 +449,8 @@ pub(crate) fn unchanged() {
 }
 
 /// What an operation has changed: which variable, and its numbers before and since.
-pub(crate) struct Change {
+#[derive(Clone, Copy, Debug)]
+pub struct Change {
     variable: usize,
     before: u64,
     since: u64,
@@ -481,6 +513,11 @@ pub(crate) fn changes<T>(what: &T) {
     });
 }
 
+/// The operation that was just done has put the current thread into a list, and changed nothing else.
+pub(crate) fn lists() {
+    with_states(States::lists);
+}
+
 /// The operation that was just done has taken a lock.
 #[inline]
 pub(crate) fn holds() {
@@ -529,61 +566,4 @@ pub(crate) fn give_way(name: &'static str, at: &'static Location<'static>, here:
             next = (&mut *rt).has_tried_out(at, start, outcome);
         }
     }
-}
-
-/// Two numbers in order as one.
-pub(super) fn mix(a: u64, b: u64) -> u64 {
-    let product = u128::from(a ^ 0x9e37_79b9_7f4a_7c15) * u128::from(b ^ 0xd1b5_4a32_d192_ed03);
-    let folded = (product >> 64) as u64 ^ product as u64;
-    folded.wrapping_add(a.rotate_left(17)) ^ b.rotate_left(41)
-}
-
-/// A place in the code of a thread: what a function was called with that is never inlined and looks here first.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Here {
-    /// The registers that a call preserves; `None` where nobody has written down which these are.
-    pub registers: Option<[u64; 6]>,
-    /// An address in the frame of the function, below what it has saved.
-    pub frame: usize,
-}
-
-impl Here {
-    /// The place of the function that calls this.
-    #[inline(always)]
-    pub fn new() -> Here {
-        let anchor = 0u64;
-        let frame = std::ptr::from_ref(std::hint::black_box(&anchor)) as usize;
-        Here { registers: registers(), frame }
-    }
-
-    /// A number for what the code goes on with: the registers, and its stack below `top`.
-    pub fn number(self, top: usize) -> Option<u64> {
-        let mut number = self.registers?.into_iter().fold(0, mix);
-        let mut at = (self.frame + 8) & !7;
-        while at + 8 <= top {
-            // SAFETY: from a frame to the top is the stack that the caller runs on; what is there is only read.
-            number = mix(number, unsafe { std::ptr::read_volatile(at as *const u64) });
-            at += 8;
-        }
-        Some(number)
-    }
-}
-
-#[cfg(all(target_arch = "x86_64", unix, not(miri)))]
-#[inline(always)]
-fn registers() -> Option<[u64; 6]> {
-    let (rbx, rbp, r12, r13, r14, r15): (u64, u64, u64, u64, u64, u64);
-    // SAFETY: registers are only read.
-    unsafe {
-        std::arch::asm!("mov {}, rbx", "mov {}, rbp", out(reg) rbx, out(reg) rbp, options(nomem, nostack));
-        std::arch::asm!("mov {}, r12", "mov {}, r13", out(reg) r12, out(reg) r13, options(nomem, nostack));
-        std::arch::asm!("mov {}, r14", "mov {}, r15", out(reg) r14, out(reg) r15, options(nomem, nostack));
-    }
-    Some([rbx, rbp, r12, r13, r14, r15])
-}
-
-#[cfg(not(all(target_arch = "x86_64", unix, not(miri))))]
-#[inline(always)]
-fn registers() -> Option<[u64; 6]> {
-    None
 }

@@ -2,10 +2,11 @@
 
 use super::ahead::Waiting;
 use super::fiber::Idle;
+use super::here::mix;
 use super::history::Word;
+use super::livelock::Patience;
 use super::old_values::OldValues;
 use super::proofs::{Loops, Now, Proof, Round, Start};
-use super::repetition::mix;
 use super::trial::{self, End, Outcome, Trial};
 use super::{Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, Recorder, Refine, Rt, Settings, States, Thread};
 use crate::rt::clocks::{Clocks, Race};
@@ -38,6 +39,7 @@ impl Rt {
         self.objects = 0;
         self.now = Duration::ZERO;
         self.steps = 0;
+        self.patience = Patience::default();
         self.recent.clear();
         self.circle = None;
         self.has_deadlines = false;
@@ -85,30 +87,6 @@ impl Rt {
     pub(super) fn put_in_order(&mut self, op: &Op) {
         if let Some(orders) = &mut self.orders {
             orders.operation(self.current, op);
-        }
-    }
-
-    /// If nobody can go on but by giving up waiting, time passes until the first does.
-    #[inline]
-    pub(super) fn pass_time(&mut self) {
-        if self.has_deadlines {
-            self.pass_to_next_deadline();
-        }
-    }
-
-    fn pass_to_next_deadline(&mut self) {
-        let waits = |t: &Thread| if t.timed_out { None } else { t.op()?.deadline };
-        let Some(first) = self.threads.iter().filter_map(waits).min() else { return };
-        if (0..self.threads.len()).any(|id| self.is_able(id)) {
-            return;
-        }
-        self.now = self.now.max(first);
-        self.states.time_passes();
-        let now = self.now;
-        for thread in &mut self.threads {
-            if waits(thread).is_some_and(|deadline| deadline <= now) {
-                thread.timed_out = true;
-            }
         }
     }
 
@@ -231,7 +209,7 @@ impl Rt {
     pub(super) fn goes_on(&mut self, id: usize) {
         if self.repeats(id) {
             self.has_been_here = true;
-            self.begins_or_ends_circle();
+            self.begins_or_ends_circle(id);
         }
         self.states.goes_on(id, self.now);
         let thread = &mut self.threads[id];
@@ -378,7 +356,7 @@ impl Rt {
     }
 
     /// The check has learnt something of its loops that it should have known from the beginning.
-    fn begins_anew(&mut self) {
+    pub(super) fn begins_anew(&mut self) {
         if !self.settings.record {
             self.astray = true;
             self.has_news_for_the_explorer();
@@ -543,6 +521,7 @@ impl Default for Rt {
             objects: 0,
             now: Duration::ZERO,
             steps: 0,
+            patience: Patience::default(),
             recent: BTreeSet::new(),
             circle: None,
             has_deadlines: false,

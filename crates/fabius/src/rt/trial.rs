@@ -5,7 +5,8 @@
 //! (`trial/emulated.rs`); another one the processor makes, and traps again. It may write to the thread's own stack; to what this crate keeps of the execution
 //! and to variables that it knows, which is written down; and elsewhere if in the end all is there as it was before, as after
 //! a value was borrowed, or memory taken and given back (`trial/touched.rs`). It may not call the kernel, nor do what other
-//! operating system threads see at once: what it writes to without that nobody else uses. What this crate does for an
+//! operating system threads see at once, but for counts, which are kept apart (`trial/private.rs`): what it writes to without that
+//! nobody else uses. What this crate does for an
 //! operation is not looked at ([`aside`]): it is known to write to what it keeps alone, all of which is copied beforehand. If
 //! the thread is about to do anything else, or comes to the next give-way, the trial is over: what was written is put back,
 //! and so are the stack and the registers, and the thread is where it was. So a trial has no effect.
@@ -19,24 +20,26 @@ mod emulated;
 mod handler_stack;
 mod origins;
 mod outcome;
+mod private;
 mod probe;
 #[cfg(test)]
 mod processor;
 mod touched;
+mod traps;
 
 use super::flow::Does;
 use super::instruction::{Access, Instructions, Known};
-use super::moved;
-use libc::{c_int, c_void, greg_t, siginfo_t};
+use emulated::To;
+use libc::greg_t;
 use origins::{NO_LANES, Origins};
 pub(super) use outcome::{End, Outcome, Read};
+use private::Private;
 pub(super) use probe::{has_probed, probe};
-use std::cell::{Cell, RefCell, UnsafeCell};
-use std::mem::{MaybeUninit, zeroed};
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 use std::ptr;
-use std::sync::OnceLock;
 use touched::Pieces;
+pub(super) use traps::work;
 
 /// Instructions of one trial. With five times as many, loops are decided whose rounds take longer; but a round that leaves its loop is
 /// followed as far, depends on more, and is tried out anew for more of what others do: a test with three such threads took twice as
@@ -88,6 +91,14 @@ pub(super) struct Trial {
     /// What was where it has written to memory that must be as before in the end; and what was there then.
     borrowed: Vec<Read>,
     given_back: Vec<Read>,
+    /// What it has written as other operating system threads would see at once, and since.
+    private: Private,
+    /// What the next instruction does to that.
+    next: Next,
+    /// Whether this crate counts references.
+    counts: bool,
+    /// Before which operations what was written to is not as before, as bits.
+    lent: u64,
     origins: Origins,
     /// For each word of the stack that is put back, which bytes it has written.
     written: Vec<u8>,
@@ -106,6 +117,18 @@ pub(super) struct Trial {
     locals_used: usize,
     /// How many of the operations were points.
     pub points: u32,
+}
+
+/// Whether an instruction is locked, touches what is kept apart, and where it writes to.
+#[derive(Clone, Copy)]
+struct Next {
+    locks: bool,
+    touches: bool,
+    to: To,
+}
+
+impl Next {
+    const OTHER: Next = Next { locks: false, touches: false, to: To::Memory };
 }
 
 thread_local! {
@@ -187,7 +210,7 @@ pub(super) fn goes_on_with_local(address: usize) -> usize {
 
 /// Does something for an operation that may be part of a trial, and then is not looked at. It writes to nothing but what
 /// was allowed, takes no memory and gives none back; what it returns fits into a register.
-pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
+pub(crate) fn aside<R>(what: impl FnOnce() -> R) -> R {
     const { assert!(size_of::<R>() <= size_of::<u64>()) };
     if current().is_none_or(|trial| trial.is_aside) {
         return what();
@@ -197,6 +220,19 @@ pub(super) fn aside<R>(what: impl FnOnce() -> R) -> R {
     if let Some(trial) = current() {
         trial.goes_on_with_traps();
     }
+    result
+}
+
+/// Changes a count of references, which may be part of a trial. Whatever is exchanged there is no lock.
+pub(crate) fn counting<R>(what: impl FnOnce() -> R) -> R {
+    let set = |counts| {
+        if let Some(trial) = current() {
+            trial.counts = counts;
+        }
+    };
+    set(true);
+    let result = what();
+    set(false);
     result
 }
 
@@ -232,6 +268,10 @@ impl Trial {
             writes: Vec::with_capacity(WRITES),
             borrowed: Vec::with_capacity(WRITES),
             given_back: Vec::with_capacity(WRITES),
+            private: Private::default(),
+            next: Next::OTHER,
+            counts: false,
+            lent: 0,
             origins: Origins::new(),
             written: Vec::new(),
             left: 0,
@@ -279,6 +319,10 @@ impl Trial {
         if self.numbers_used == OPERATIONS {
             ends(End::Other);
         }
+        // SAFETY: what was written to is there.
+        let is_back = |w: &Read| unsafe { Read::now(w.address, w.size) }.value == w.value;
+        let is_lent = self.private.has_changed() || !self.borrowed.iter().all(is_back);
+        self.lent |= u64::from(is_lent) << self.numbers_used;
         self.numbers[self.numbers_used] = number;
         self.unusual[self.numbers_used] = 0;
         self.numbers_used += 1;
@@ -326,6 +370,8 @@ impl Trial {
             return false;
         }
         self.left -= 1;
+        // What one that is locked finds does not make it another one: only who counts references exchanges.
+        self.next = Next { locks: known.locks, ..Next::OTHER };
         if known.repeats {
             // It tells how often.
             self.origins.looks_at(libc::REG_RCX);
@@ -344,6 +390,11 @@ impl Trial {
                 continue;
             }
             let through = self.origins.reaches(place, registers);
+            self.next.touches |= self.private.overlaps(address, size);
+            // SAFETY: the instruction would access this memory as well.
+            if known.locks && !unsafe { self.may_lock(address, size, &known) } {
+                return false;
+            }
             if place.access != Access::Write {
                 // SAFETY: the instruction would access this memory as well.
                 match unsafe { self.reads_from(address, size, through, how) } {
@@ -398,7 +449,13 @@ impl Trial {
                 }
                 None => {
                     let (instruction, local) = (this.instructions.get(next).instruction, this.local);
-                    emulated::makes(&instruction, registers, local)
+                    let Next { touches, to, .. } = this.next;
+                    let is_made = emulated::makes(&instruction, registers, local, &mut (*trial).private, to);
+                    if !is_made && (touches || to == To::Private) {
+                        // The processor would do it to memory itself.
+                        (*trial).is_over(registers, End::Other);
+                    }
+                    is_made
                 }
             }
         }
@@ -432,12 +489,12 @@ impl Trial {
                 end -= size;
                 ptr::copy_nonoverlapping(self.kept.as_ptr().add(end), address as *mut u8, size);
             }
-            for before in self.borrowed.iter().rev() {
+            for before in self.borrowed.iter().rev().filter(|w| !self.private.overlaps(w.address, w.size)) {
                 ptr::copy_nonoverlapping(before.value.as_ptr(), before.address as *mut u8, before.size);
             }
             ptr::copy_nonoverlapping(self.copy.as_ptr(), rsp as *mut u64, words as usize);
             let changed = self.given_back.iter().any(|w| Read::now(w.address, w.size).value != w.value);
-            if changed && self.end == End::Round {
+            if (changed || self.private.has_changed()) && self.end == End::Round {
                 self.end = End::Other;
             }
         }
@@ -481,8 +538,8 @@ impl Trial {
         let locals = self.locals[..self.locals_used].to_vec();
         let instructions = INSTRUCTIONS - self.left;
         let borrows = !self.borrowed.is_empty();
-        let end = self.end;
-        Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, instructions }
+        let (end, lent) = (self.end, self.lent);
+        Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, instructions }
     }
 }
 
@@ -503,6 +560,8 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             this.writes.clear();
             this.borrowed.clear();
             this.given_back.clear();
+            this.private.clear();
+            (this.counts, this.lent) = (false, 0);
             this.index.fill(u16::MAX);
             this.origins.begin();
             (this.ranges_used, this.numbers_used, this.found_used, this.locals_used) = (0, 0, 0, 0);
@@ -536,58 +595,4 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
         libc::sigaltstack(&before, ptr::null_mut());
         Some((*trial).outcome())
     }
-}
-
-/// What was done with the signal before.
-struct Before(UnsafeCell<MaybeUninit<libc::sigaction>>);
-
-// SAFETY: it is written once, before the handler that reads it is installed.
-unsafe impl Sync for Before {}
-
-static BEFORE: Before = Before(UnsafeCell::new(MaybeUninit::uninit()));
-
-unsafe extern "C" fn on_trap(signal: c_int, _: *mut siginfo_t, context: *mut c_void) {
-    // SAFETY: the kernel hands out a valid context; the trial is that of this thread, which stands still.
-    unsafe {
-        let trial = UNDER_WAY.get();
-        if trial.is_null() {
-            // Not ours: as if there were no handler.
-            libc::sigaction(signal, (*BEFORE.0.get()).as_ptr(), ptr::null_mut());
-            libc::raise(signal);
-            return;
-        }
-        let machine = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext;
-        let (registers, saved) = (&mut machine.gregs, machine.fpregs.cast::<u8>());
-        while Trial::comes_to(trial, registers, saved) {}
-    }
-}
-
-/// Whether trials work here. The caller runs on the stack, which has its top there.
-pub(super) fn work(stack: Range<usize>, top: usize) -> bool {
-    static WORK: OnceLock<bool> = OnceLock::new();
-    *WORK.get_or_init(|| {
-        // A debugger has use for traps itself.
-        let traced = std::fs::read_to_string("/proc/self/status")
-            .is_ok_and(|status| status.lines().any(|l| l.starts_with("TracerPid:") && !l.ends_with("\t0")));
-        // Makes the list that the handler looks at.
-        moved::is_static(0);
-        // SAFETY: the handler does only what a handler may; it leaves the registers that are asked for, or goes back to
-        // where the trial began.
-        !traced
-            && unsafe {
-                let mut action: libc::sigaction = zeroed();
-                action.sa_sigaction = on_trap as *const () as usize;
-                action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
-                libc::sigaction(libc::SIGTRAP, ptr::null(), (*BEFORE.0.get()).as_mut_ptr());
-                libc::sigaction(libc::SIGTRAP, &action, ptr::null_mut());
-                match begins(stack, top, |_| ()) {
-                    Some(outcome) => outcome.end == End::Round,
-                    None => {
-                        comes_to_an_end(1);
-                        UNDER_WAY.set(ptr::null_mut());
-                        false
-                    }
-                }
-            }
-    })
 }

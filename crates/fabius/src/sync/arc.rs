@@ -1,7 +1,8 @@
 //! Reference counting.
 //!
 //! Counts go up and down without a scheduling point: nobody can tell. Where a test reads the counts, or the last owner
-//! does shared operations in the destructor of the value, every drop becomes a point.
+//! does shared operations in the destructor of the value, every drop becomes a point. Their numbers are then the state of the variable,
+//! so that a loop that has an `Arc` for the time of a round is known to come back to where it was.
 
 use crate::rt::{self, Did, Object, Op, Refine, Rt};
 use std::borrow::Borrow;
@@ -70,6 +71,13 @@ impl Shared {
         rt::point(Op { write, ..Op::read(name, self.object.id(), at) }.ordered());
     }
 
+    /// The counts after an operation that has changed them.
+    fn counts_are(&self, strong: usize, weak: usize) {
+        if rt::with(|rt| rt.abandoned) == Some(false) {
+            rt::value_is(&self.object, || (strong as u64) << 32 | weak as u64);
+        }
+    }
+
     /// There is one weak reference more, or fewer. Says whether anybody asks how many there are.
     fn changes_weak_count(&self, name: &'static str) -> bool {
         let matters = rt::with(|rt| rt.settings.refine.contains(Refine::WEAK_COUNTS)) == Some(true);
@@ -79,11 +87,13 @@ impl Shared {
         matters
     }
 
-    /// A weak reference is dropped.
-    fn one_weak_less(&self) {
-        if self.changes_weak_count("drop a weak reference") {
+    /// A weak reference is dropped. Says whether anybody asks how many there are.
+    fn one_weak_less(&self) -> bool {
+        let matters = self.changes_weak_count("drop a weak reference");
+        if matters {
             rt::comes_before(self.weak.id());
         }
+        matters
     }
 
     /// A drop orders others where it is a step: otherwise it does not matter who was last, or it would become one.
@@ -148,7 +158,10 @@ impl<T> Arc<T> {
                 shared.ends(address);
                 Ok(value)
             }
-            Err(value) => Err(Arc { value: std::mem::ManuallyDrop::new(value), shared }),
+            Err(value) => {
+                rt::unchanged();
+                Err(Arc { value: std::mem::ManuallyDrop::new(value), shared })
+            }
         }
     }
 
@@ -178,6 +191,11 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
+    /// The last operation has changed the counts; of the owners so many will be gone when it is over.
+    fn counts_are(&self, gone: usize) {
+        self.shared.counts_are(Std::strong_count(&self.value) - gone, Std::weak_count(&self.value));
+    }
+
     fn into_parts(self) -> (Std<T>, Std<Shared>) {
         let mut this = std::mem::ManuallyDrop::new(self);
         // SAFETY: `this` is not dropped, and its parts are taken once each.
@@ -283,8 +301,12 @@ impl<T: ?Sized> Arc<T> {
 
     /// As in std.
     pub fn downgrade(this: &Arc<T>) -> Weak<T> {
-        this.shared.changes_weak_count("downgrade");
-        Weak { value: Std::downgrade(&this.value), shared: Some(this.shared.clone()) }
+        let matters = this.shared.changes_weak_count("downgrade");
+        let value = rt::counting(|| Std::downgrade(&this.value));
+        if matters {
+            this.counts_are(0);
+        }
+        Weak { value, shared: Some(this.shared.clone()) }
     }
 
     /// As in std.
@@ -306,6 +328,7 @@ impl<T: ?Sized> Drop for Arc<T> {
             let made = self.shared.object.made;
             rt::part(Op::write("drop", self.shared.object.id(), made).ordered(), Refine::COUNTS);
             self.shared.orders_drops(Did::Change(Ordering::Release));
+            self.counts_are(1);
         }
         // Only now: at the point, others may have dropped theirs.
         let last = Std::strong_count(&self.value) == 1;
@@ -328,7 +351,9 @@ impl<T: ?Sized> Clone for Arc<T> {
             let op = Op::write("clone", self.shared.object.id(), self.shared.object.made);
             rt::part(op.ordered(), Refine::COUNTS);
         }
-        Arc { value: self.value.clone(), shared: self.shared.clone() }
+        let this = Arc { value: self.value.clone(), shared: self.shared.clone() };
+        this.counts_are(0);
+        this
     }
 }
 
@@ -346,12 +371,16 @@ impl<T: ?Sized> Weak<T> {
         let shared = self.shared.as_ref()?;
         let at = Location::caller();
         shared.look("upgrade", true, at);
-        let value = self.value.upgrade();
+        let value = rt::counting(|| self.value.upgrade());
         if value.is_some() {
             shared.comes_after_drops(at);
+        } else {
+            rt::unchanged();
         }
         rt::note(|| if value.is_some() { "alive" } else { "gone" }.into());
-        Some(Arc { value: std::mem::ManuallyDrop::new(value?), shared: shared.clone() })
+        let this = Arc { value: std::mem::ManuallyDrop::new(value?), shared: shared.clone() };
+        this.counts_are(0);
+        Some(this)
     }
 
     /// As in std: a scheduling point.
@@ -371,16 +400,22 @@ impl<T: ?Sized> Weak<T> {
 
 impl<T: ?Sized> Clone for Weak<T> {
     fn clone(&self) -> Weak<T> {
-        if let Some(shared) = &self.shared {
-            shared.changes_weak_count("clone a weak reference");
+        let shared = self.shared.as_ref();
+        let matters = shared.is_some_and(|shared| shared.changes_weak_count("clone a weak reference"));
+        let this = Weak { value: self.value.clone(), shared: self.shared.clone() };
+        if let Some(shared) = shared.filter(|_| matters) {
+            shared.counts_are(this.value.strong_count(), this.value.weak_count());
         }
-        Weak { value: self.value.clone(), shared: self.shared.clone() }
+        this
     }
 }
 
 impl<T: ?Sized> Drop for Weak<T> {
     fn drop(&mut self) {
-        self.shared.iter().for_each(|shared| shared.one_weak_less());
+        let Some(shared) = &self.shared else { return };
+        if shared.one_weak_less() {
+            shared.counts_are(self.value.strong_count(), self.value.weak_count().saturating_sub(1));
+        }
     }
 }
 

@@ -70,6 +70,7 @@ impl Condvar {
             rt.threads[rt.current].notified = false;
             rt.current
         });
+        rt::lists();
         let begun = rt::last_change();
         // In a trial there is nobody who could see that it waits, and it ends at a wait that does not end at once.
         let is_seen = !rt::is_alone();

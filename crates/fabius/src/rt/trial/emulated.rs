@@ -6,6 +6,7 @@
 #[cfg(test)]
 mod processor;
 
+use super::private::Private;
 use crate::rt::instruction::{is_so, number};
 use iced_x86::{Code, ConditionCode, Instruction, Mnemonic, OpKind, Register};
 use libc::greg_t;
@@ -18,17 +19,31 @@ const SIGN: u64 = 1 << 7;
 const OVERFLOW: u64 = 1 << 11;
 const ALL: u64 = CARRY | PARITY | ADJUST | ZERO | SIGN | OVERFLOW;
 
+/// Where an instruction writes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum To {
+    Memory,
+    /// What is kept apart.
+    Private,
+}
+
 /// Makes an instruction that is next. Says whether it is one that is known here; else nothing was done. `local` is the beginning of
 /// what belongs to the operating system thread.
 ///
 /// # Safety
 /// It is about to be run with these registers, and what it accesses is there.
-pub(super) unsafe fn makes(instruction: &Instruction, registers: &mut [greg_t], local: u64) -> bool {
-    if instruction.has_lock_prefix() || instruction.has_rep_prefix() || instruction.has_repne_prefix() {
+pub(super) unsafe fn makes(
+    instruction: &Instruction,
+    registers: &mut [greg_t],
+    local: u64,
+    private: &mut Private,
+    to: To,
+) -> bool {
+    if instruction.has_rep_prefix() || instruction.has_repne_prefix() {
         return false;
     }
     // SAFETY: as the caller says.
-    match unsafe { (Machine { instruction, registers, local }).next() } {
+    match unsafe { (Machine { instruction, registers, local, private, to }).next() } {
         Some(next) => {
             registers[libc::REG_RIP as usize] = next as greg_t;
             true
@@ -41,6 +56,8 @@ struct Machine<'a> {
     instruction: &'a Instruction,
     registers: &'a mut [greg_t],
     local: u64,
+    private: &'a mut Private,
+    to: To,
 }
 
 impl Machine<'_> {
@@ -113,6 +130,26 @@ impl Machine<'_> {
                 }
                 M::Add | M::Adc | M::Sub | M::Sbb | M::Cmp | M::Neg | M::Inc | M::Dec => self.counts()?,
                 M::And | M::Or | M::Xor | M::Test => self.combines()?,
+                M::Xadd => {
+                    let size = self.size(0)?;
+                    let (old, by) = (self.read(0, size)?, self.read(1, size)?);
+                    let (sum, flags) = added(old, by, 0, size, Sign::Plus);
+                    self.write_both([(1, old), (0, sum)])?;
+                    self.set_flags(ALL, flags);
+                }
+                M::Cmpxchg => {
+                    let size = self.size(0)?;
+                    let (old, new) = (self.read(0, size)?, self.read(1, size)?);
+                    let wanted = *self.register(libc::REG_RAX) as u64 & mask(size);
+                    let (_, flags) = added(wanted, old, 0, size, Sign::Minus);
+                    if wanted == old {
+                        self.write(0, new)?;
+                    } else {
+                        let stays = if size >= 4 { 0 } else { *self.register(libc::REG_RAX) as u64 & !mask(size) };
+                        *self.register(libc::REG_RAX) = (stays | old) as greg_t;
+                    }
+                    self.set_flags(ALL, flags);
+                }
                 M::Shl | M::Shr | M::Sar => self.shifts()?,
                 _ if this.is_jcc_short_or_near() => {
                     let target = self.target()?;
@@ -146,15 +183,8 @@ impl Machine<'_> {
                 _ => (first, self.read(1, size)?),
             };
             let carried = u64::from(matches!(mnemonic, M::Adc | M::Sbb) && self.flags() & CARRY != 0);
-            let top = 1 << (8 * size - 1);
-            let adds = matches!(mnemonic, M::Add | M::Adc | M::Inc);
-            let (one, other, carried) = (u128::from(first), u128::from(second), u128::from(carried));
-            let full = if adds { one + other + carried } else { one.wrapping_sub(other).wrapping_sub(carried) };
-            let result = full as u64 & mask(size);
-            let differs = if adds { (first ^ result) & (second ^ result) } else { (first ^ second) & (first ^ result) };
-            let mut flags = of_result(result, size) | (first ^ second ^ result) & ADJUST;
-            flags |= if full >> (8 * size) & 1 == 1 { CARRY } else { 0 };
-            flags |= if differs & top != 0 { OVERFLOW } else { 0 };
+            let sign = if matches!(mnemonic, M::Add | M::Adc | M::Inc) { Sign::Plus } else { Sign::Minus };
+            let (result, flags) = added(first, second, carried, size, sign);
             if mnemonic != M::Cmp {
                 self.write(0, result)?;
             }
@@ -302,6 +332,7 @@ impl Machine<'_> {
                 // SAFETY: as the caller says.
                 unsafe {
                     match size {
+                        _ if self.private.overlaps(at, size) => self.private.get(at, size)?,
                         1 => (at as *const u8).read().into(),
                         2 => (at as *const u16).read_unaligned().into(),
                         4 => (at as *const u32).read_unaligned().into(),
@@ -315,6 +346,20 @@ impl Machine<'_> {
             _ => return None,
         };
         Some(value & mask(size))
+    }
+
+    /// Puts a value into a register, and then one into memory or another register; where that cannot be, nothing is done.
+    unsafe fn write_both(&mut self, [first, second]: [(u32, u64); 2]) -> Option<()> {
+        // SAFETY: as the caller says.
+        unsafe {
+            if self.instruction.op_kind(second.0) == OpKind::Memory {
+                self.write(second.0, second.1)?;
+                self.write(first.0, first.1)
+            } else {
+                self.write(first.0, first.1)?;
+                self.write(second.0, second.1)
+            }
+        }
     }
 
     /// Puts a value into an operand, of which it has the size. Half a register leaves zero in the other half, less leaves the rest.
@@ -331,6 +376,7 @@ impl Machine<'_> {
                 // SAFETY: as the caller says.
                 unsafe {
                     match size {
+                        _ if self.to == To::Private => self.private.put(at, size, value)?,
                         1 => (at as *mut u8).write(value as u8),
                         2 => (at as *mut u16).write_unaligned(value as u16),
                         4 => (at as *mut u32).write_unaligned(value as u32),
@@ -341,6 +387,26 @@ impl Machine<'_> {
         }
         Some(())
     }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    Plus,
+    Minus,
+}
+
+/// The sum or the difference of two numbers and what is carried, and the flags that it sets.
+fn added(first: u64, second: u64, carried: u64, size: usize, sign: Sign) -> (u64, u64) {
+    let top = 1 << (8 * size - 1);
+    let adds = sign == Sign::Plus;
+    let (one, other, carried) = (u128::from(first), u128::from(second), u128::from(carried));
+    let full = if adds { one + other + carried } else { one.wrapping_sub(other).wrapping_sub(carried) };
+    let result = full as u64 & mask(size);
+    let differs = if adds { (first ^ result) & (second ^ result) } else { (first ^ second) & (first ^ result) };
+    let mut flags = of_result(result, size) | (first ^ second ^ result) & ADJUST;
+    flags |= if full >> (8 * size) & 1 == 1 { CARRY } else { 0 };
+    flags |= if differs & top != 0 { OVERFLOW } else { 0 };
+    (result, flags)
 }
 
 /// Where a signal's context has a general register, or the lower part of it.
@@ -388,7 +454,7 @@ mod tests {
         set.iter().for_each(|(register, value)| registers[*register as usize] = *value as greg_t);
         let instruction = Decoder::with_ip(64, code, ADDRESS, DecoderOptions::NONE).decode();
         // SAFETY: of memory it accesses the stack alone.
-        let is_made = unsafe { makes(&instruction, &mut registers, 0) };
+        let is_made = unsafe { makes(&instruction, &mut registers, 0, &mut Private::default(), To::Memory) };
         let moved = registers[libc::REG_RSP as usize] - middle as greg_t;
         is_made.then(|| (registers.map(|register| register as u64).to_vec(), stack, moved))
     }
@@ -421,12 +487,11 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_left_to_the_processor() {
-        let unknown: [&[u8]; 11] = [
+        let unknown: [&[u8]; 10] = [
             &[0xc2, 0x10, 0],
             &[0x66, 0x53],
             &[0xf3, 0xa4],
             &[0x0f, 0xa2],
-            &[0xf0, 0x48, 0xff, 0x00],
             &[0xe3, 0],
             &[0xe0, 0],
             &[0xe1, 0],

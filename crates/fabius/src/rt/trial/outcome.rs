@@ -41,6 +41,8 @@ pub(in crate::rt) struct Outcome {
     pub locals: Vec<(usize, usize)>,
     /// Whether it writes to memory that is as before in the end.
     pub borrows: bool,
+    /// Before which of its operations that memory is not as before, as bits.
+    pub lent: u64,
     /// How many instructions it took.
     pub instructions: u32,
 }

@@ -1,9 +1,12 @@
 //! Memory that a trial reads, writes and uses, as its handler sees it before each instruction. What is not on its stack and not
 //! this crate's is borrowed: it must be as before in the end.
 
+use super::emulated::To;
 use super::origins::{Lanes, NO_LANES, Of};
 use super::{ALL_READS, INDEX, Read, Trial, WRITES};
+use crate::rt::instruction::Known;
 use crate::rt::moved::{NONE, Origin, READS, STACK, is_static};
+use iced_x86::Mnemonic;
 use std::ptr;
 
 impl Trial {
@@ -145,6 +148,29 @@ impl Trial {
         None
     }
 
+    /// Whether a locked instruction may be tried out: it is made apart from what others see, if it counts something that is there. One
+    /// that begins to count from nothing, or that exchanges, may take a lock.
+    ///
+    /// # Safety
+    /// The memory is there.
+    pub(super) unsafe fn may_lock(&self, address: usize, size: usize, known: &Known) -> bool {
+        if self.is_allowed(address, size) {
+            return true;
+        }
+        if self.is_really_borrowed(address, size) {
+            return true;
+        }
+        let exchanges = known.instruction.mnemonic() == Mnemonic::Cmpxchg;
+        // SAFETY: as the caller says.
+        let is_there = unsafe { self.private.get(address, size) }.is_some_and(|count| count != 0);
+        !self.is_on_the_stack(address, size) && is_there && (self.counts || !exchanges)
+    }
+
+    /// Whether the round has written to all of it before, as to memory that nobody else uses.
+    fn is_really_borrowed(&self, address: usize, size: usize) -> bool {
+        !self.private.overlaps(address, size) && (address..address + size).all(|byte| self.has_borrowed(byte))
+    }
+
     /// Writes down what is overwritten, if it may be.
     pub(super) unsafe fn writes_to(&mut self, address: usize, size: usize, through: Origin, how: Pieces) -> bool {
         if self.is_on_the_stack(address, size) {
@@ -164,6 +190,16 @@ impl Trial {
                 self.writes.push(unsafe { Read::now(address, size) });
                 true
             };
+        }
+        if (self.next.locks || !self.private.is_empty()) && !self.is_really_borrowed(address, size) {
+            // In memory it would have to be put back there.
+            let words = address & !7..(address + size).next_multiple_of(8);
+            let is_apart =
+                |byte: usize| !self.has_borrowed(byte) && !self.is_allowed(byte, 1) && !self.is_on_the_stack(byte, 1);
+            if !self.private.overlaps(address, size) && !words.into_iter().all(is_apart) {
+                return false;
+            }
+            self.next.to = To::Private;
         }
         // What is there matters, although it is overwritten: it must be there in the end.
         // SAFETY: as above.

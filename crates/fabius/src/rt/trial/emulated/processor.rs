@@ -1,7 +1,8 @@
 //! What a trial makes of instructions by itself, beside what the processor makes of them.
 
 use crate::rt::instruction::{Instructions, Known, is_so};
-use crate::rt::trial::emulated;
+use crate::rt::trial::emulated::{To, makes};
+use crate::rt::trial::private::Private;
 use crate::rt::trial::processor::{
     Case, DEFAULT, FLAGS, GENERAL, Machine, State, case, local, machine, put, registers, seeded,
 };
@@ -15,7 +16,7 @@ fn makes_the_same(machine: &Machine, case: &Case, after: &State, seen: &mut Seen
     machine.fill(filled);
     let mut made = registers(before, *code, &[]);
     // SAFETY: the processor has made it, with the same registers and memory.
-    if unsafe { emulated::makes(instruction, &mut made, local()) } {
+    if unsafe { makes(instruction, &mut made, local(), &mut Private::default(), To::Memory) } {
         let shown = || format!("{instruction:?}\n{before:x?}\n{after:x?}");
         for (n, register) in GENERAL.into_iter().enumerate() {
             assert_eq!(made[register as usize] as u64, after.general[n], "register {n} of {}", shown());
@@ -124,7 +125,7 @@ fn what_a_trial_makes_by_itself_is_what_the_processor_makes() {
     use Mnemonic as M;
     let all = [M::Mov, M::Movzx, M::Movsx, M::Movsxd, M::Lea, M::Xchg, M::Not, M::Cdqe, M::Cqo];
     let computing = [
-        [M::Add, M::Adc, M::Sub, M::Sbb, M::Cmp].as_slice(),
+        [M::Add, M::Adc, M::Sub, M::Sbb, M::Cmp, M::Xadd, M::Cmpxchg].as_slice(),
         &[M::Neg, M::Inc, M::Dec, M::And, M::Or, M::Xor, M::Test, M::Shl, M::Shr, M::Sar],
     ]
     .concat();
