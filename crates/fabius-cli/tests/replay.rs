@@ -124,3 +124,18 @@ fn what_is_saved_replays() {
     }
     assert!(found > 10, "{found}");
 }
+
+/// Thousands of statements in a step are no matter for a search, and take the reference semantics seconds.
+#[test]
+fn limits_hold_in_a_replay() {
+    let program = folder("long_steps").join("long_steps.fab").display().to_string();
+    let count = |n: u32| format!("atomic {{ var n{n} = 0; while n{n} < 8000 {{ n{n} = n{n} + 1; }} x = x + 1; }}\n");
+    let text = format!("var x: int;\ninit {{\n{} assert x < 4;\n}}\n", (0..4).map(count).collect::<String>());
+    std::fs::write(&program, text).expect("it can be written");
+    let trace = saved("long_steps_trace", &["check", &program]);
+    for (limit, words) in
+        [("--time=1ms", "the time limit was reached"), ("--memory=1M", "the memory limit was reached")]
+    {
+        expect(&fabius(&["replay", &trace, limit]), 3, &["was not re", words]);
+    }
+}

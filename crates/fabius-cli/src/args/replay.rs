@@ -1,6 +1,6 @@
 //! The options of `fabius replay` and `fabius report`.
 
-use super::common::ColourArgs;
+use super::common::{ColourArgs, LimitArgs};
 use clap::Args;
 use std::path::{Path, PathBuf};
 
@@ -23,6 +23,8 @@ pub struct ReplayArgs {
     /// Step through the trace even if standard input is not a terminal
     #[arg(long, conflicts_with = "json")]
     pub step: bool,
+    #[command(flatten)]
+    pub limits: LimitArgs,
     #[command(flatten)]
     pub output: ColourArgs,
 }

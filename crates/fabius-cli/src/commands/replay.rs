@@ -6,9 +6,9 @@ use crate::answers::sarif::Answered;
 use crate::answers::shown::shown;
 use crate::answers::svcomp::{hash_of, target};
 use crate::answers::{documents, lanes, page};
-use crate::args::common::ProgramArgs;
+use crate::args::common::{LimitArgs, ProgramArgs};
 use crate::args::replay::ReplayArgs;
-use crate::failure::{Failure, input};
+use crate::failure::{Failure, input, of_proof};
 use crate::outputs::refuse_losses;
 use crate::paint::{Ink, Style, printable};
 use crate::program::{compile, load_trace};
@@ -17,10 +17,12 @@ use crate::{c, files, task, witness};
 use fabius_html::Source;
 use fabius_lang::Choices;
 use fabius_trace::{ErrorTrace, LaneKind, LineCol, Reason, Verdict};
-use fabius_verify::prove::Budget;
+use fabius_verify::prove::{Budget, ProofError, within};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 /// Runs the command; returns the exit code.
 pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -34,12 +36,13 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         return Err(of_no_model(args, &trace));
     }
     let program = program_of(args, &trace)?;
-    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
+    let limited = Limited::new(args);
+    let budget = limited.budget();
     refuse_losses(&[&args.trace, &program], &args.outputs())?;
     if trace.lanes.iter().any(|lane| lane.kind == LaneKind::Node) {
         let loaded = load_trace(&program, budget)?;
         if let Some(reason) = &loaded.cut {
-            return Err(unread(reason));
+            return Ok(limited.unread(reason));
         }
         if loaded.id.hash != trace.program.hash {
             return Err(fabius_verify::ReplayError::OtherProgram.into());
@@ -63,9 +66,52 @@ pub fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         ..ProgramArgs::default()
     };
     let loaded = compile(source, &program, &of_trace, Choices::Unbounded, budget)?;
-    let model = loaded.program.map_err(|reason| unread(&reason))?;
-    let again = fabius_verify::replay(&model, &loaded.id, &trace)?;
+    let model = match loaded.program {
+        Ok(model) => model,
+        Err(reason) => return Ok(limited.unread(&reason)),
+    };
+    let id = loaded.id.clone();
+    let again = match limited.within(move || fabius_verify::replay(&model, &id, &trace)) {
+        Ok(again) => again?,
+        Err(over) => return over,
+    };
     show(args, &again, &loaded.source, &program)
+}
+
+/// How long all of it may take, and how much memory.
+struct Limited<'a> {
+    args: &'a ReplayArgs,
+    began: Instant,
+    stop: Arc<AtomicBool>,
+}
+
+impl Limited<'_> {
+    fn new(args: &ReplayArgs) -> Limited<'_> {
+        Limited { args, began: Instant::now(), stop: Arc::default() }
+    }
+
+    /// What is left.
+    fn budget(&self) -> Budget<'_> {
+        let LimitArgs { time, memory } = self.args.limits;
+        Budget { time: time.map(|time| time.saturating_sub(self.began.elapsed())), memory, stop: &self.stop }
+    }
+
+    /// The exit code where there was not enough to read the program.
+    fn unread(&self, reason: &Reason) -> u8 {
+        self.over(format!("the program was not read: {}", reason.words()))
+    }
+
+    fn over(&self, why: String) -> u8 {
+        files::unwritten(&input(why), self.args.output.color)
+    }
+
+    /// Does some work with what is left, or says that this is not enough: the exit code.
+    fn within<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, Result<u8, Failure>> {
+        within(self.budget(), work).map_err(|error| match error {
+            ProofError::GaveUp(reason) => Ok(self.over(format!("the trace was not replayed: {}", reason.words()))),
+            error => Err(of_proof(error, "", "")),
+        })
+    }
 }
 
 /// A violation witness: the execution that it describes, if it is one and breaks the property there.
@@ -84,14 +130,22 @@ fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
         )));
     }
     let refuted = |why: String| input(format!("the witness does not show a bug: {why}"));
-    let budget = Budget { time: None, memory: None, stop: &Arc::default() };
-    let loaded = compile(source.clone(), &program, &witness.arguments(), Choices::Unbounded, budget)?;
-    let model = loaded.program.map_err(|reason| unread(&reason))?;
+    let limited = Limited::new(args);
+    let loaded = compile(source.clone(), &program, &witness.arguments(), Choices::Unbounded, limited.budget())?;
+    let model = match loaded.program {
+        Ok(model) => Arc::new(model),
+        Err(reason) => return Ok(limited.unread(&reason)),
+    };
     let schedules = witness.schedules(&model).map_err(refuted)?;
     let (kinds, points) = witness.asks();
     let mut why = String::new();
-    for schedule in &schedules {
-        match fabius_verify::run_schedule(&model, &loaded.id, schedule, points, kinds[0]) {
+    for schedule in schedules {
+        let (model, id, kind) = (Arc::clone(&model), loaded.id.clone(), kinds[0]);
+        let run = match limited.within(move || fabius_verify::run_schedule(&model, &id, &schedule, points, kind)) {
+            Ok(run) => run,
+            Err(over) => return over,
+        };
+        match run {
             Ok(trace) => {
                 let at = target(&trace, &source).map_or(LineCol { line: 1, column: 1 }, |s| s.line_col(&loaded.source));
                 if !kinds.contains(&trace.kind) {
@@ -108,11 +162,6 @@ fn witnessed(args: &ReplayArgs) -> Result<u8, Failure> {
         }
     }
     Err(refuted(why))
-}
-
-/// Memory may not be enough to read the program.
-fn unread(reason: &Reason) -> Failure {
-    input(format!("the program was not read: {}", reason.words()))
 }
 
 /// Traces of C and C++ programs and of Rust tests: no text says what these do.

@@ -23,6 +23,8 @@ use std::panic::Location;
 pub(super) struct Circle {
     /// The state that it begins with.
     state: u64,
+    /// How often it has come round without all who could go on.
+    times: usize,
     /// Who could go on in it, and who has made a step.
     could: BTreeSet<usize>,
     went: BTreeSet<usize>,
@@ -56,9 +58,13 @@ impl Rt {
                 let message = format!("livelock: for ever the same under a fair scheduler: {places}");
                 self.fails_without_end(message, &circle.places);
             }
-            Some(circle) => {
-                // Somebody could go on in between, as where a lock is free for a moment, and was left behind.
-                self.fair.yields(id);
+            Some(mut circle) => {
+                circle.times += 1;
+                // All who repeat themselves have had their turn by then. Somebody else could go on in between, as where a lock is free
+                // for a moment, and was left behind.
+                if circle.times > 2 * self.threads.len() {
+                    self.fair.yields(id);
+                }
                 self.circle = Some(circle);
             }
             None => self.circle = Some(Circle { state, ..Circle::default() }),
