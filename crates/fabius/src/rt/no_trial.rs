@@ -7,6 +7,8 @@ use std::ops::Range;
 pub(super) enum End {
     Round,
     Other,
+    #[expect(dead_code, reason = "no trial comes to a clock")]
+    Clock,
 }
 
 #[derive(Clone, Copy, Debug)]
