@@ -103,9 +103,10 @@ pub const fn end_of(task: TaskId) -> u64 {
     1 << 63 | task as u64
 }
 
-/// A variable of which an access may find an older store, or take its place before others that are there.
+/// A variable of which an access may find an older store, or take its place before others that are there. These have small
+/// numbers, and numbers of their own: what a model has on its heap begins behind them.
 pub const fn with_history(variable: u64) -> u64 {
-    1 << 62 | variable
+    1 << 61 | variable
 }
 
 /// How a step has accessed a variable with a history.

@@ -330,7 +330,7 @@ fn new_variable<'a>(
 
 /// Whether it is one [`with_history`].
 pub(crate) fn has_history(variable: u64) -> bool {
-    variable >> 62 == 1
+    variable >> 61 == 1
 }
 
 /// Its number among those.
