@@ -2,8 +2,9 @@
 
 use fabius::sync::Arc;
 use fabius::sync::atomic::AtomicUsize;
-use fabius::sync::atomic::Ordering::Relaxed;
+use fabius::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use fabius::{Config, Verdict, thread};
+use std::collections::BTreeSet;
 
 #[test]
 fn a_load_that_finds_the_same_before_and_after_a_store_is_one_class() {
@@ -52,4 +53,91 @@ fn what_loom_leaves_out_is_explored_where_that_is_little_and_said_where_it_is_no
     assert!(said.contains("but as loom without"), "{said}");
     let asked_for = Config::new().preemptions(1).free_stale_reads().explore(stores_late(5));
     assert!(asked_for.executions > most.executions && !asked_for.to_string().contains("as loom"), "{asked_for}");
+}
+
+/// What a thread does: loads, stores, adds, exchanges zero for a number, or waits for a number for some rounds.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Load,
+    Store(usize),
+    Add,
+    Exchange(usize),
+    Wait(usize),
+}
+
+type Threads = Vec<Vec<(Step, usize, [Ordering; 2])>>;
+
+fn program(rng: &mut fastrand::Rng) -> Threads {
+    let step = |rng: &mut fastrand::Rng| {
+        let step = match rng.u8(..8) {
+            0..3 => Step::Load,
+            3..5 => Step::Store(rng.usize(1..3)),
+            5 => Step::Add,
+            6 => Step::Exchange(rng.usize(1..3)),
+            _ => Step::Wait(rng.usize(1..3)),
+        };
+        let loads = [Relaxed, Acquire, SeqCst][rng.usize(..3)];
+        let stores = [Relaxed, Release, SeqCst][rng.usize(..3)];
+        (step, rng.usize(..2), [loads, stores])
+    };
+    (0..rng.usize(2..4)).map(|_| (0..rng.usize(1..4)).map(|_| step(rng)).collect()).collect()
+}
+
+/// What all have found.
+fn run(threads: &Threads) -> Vec<Vec<usize>> {
+    let words = Arc::new([0, 0].map(AtomicUsize::new));
+    let go = |steps: Vec<(Step, usize, [Ordering; 2])>| {
+        let words = words.clone();
+        thread::spawn(move || {
+            let step = |(step, word, [loads, stores]): (Step, usize, [Ordering; 2])| {
+                let word = &words[word];
+                match step {
+                    Step::Load => word.load(loads),
+                    Step::Store(value) => (word.store(value, stores), 0).1,
+                    Step::Add => word.fetch_add(1, stores),
+                    Step::Exchange(new) => word.compare_exchange(0, new, stores, loads).unwrap_or_else(|old| old),
+                    Step::Wait(value) => {
+                        let mut rounds = 0;
+                        while word.load(loads) != value && rounds < 2 {
+                            rounds += 1;
+                            thread::yield_now();
+                        }
+                        rounds
+                    }
+                }
+            };
+            steps.into_iter().map(step).collect()
+        })
+    };
+    let all: Vec<_> = threads.iter().cloned().map(go).collect();
+    all.into_iter().map(|thread| thread.join().unwrap()).collect()
+}
+
+/// The outcomes of all executions, if there are not more than so many.
+fn outcomes(config: Config, threads: &Threads, most: u64) -> Option<BTreeSet<Vec<Vec<usize>>>> {
+    let seen = std::sync::Mutex::new(BTreeSet::new());
+    let report = config.executions(most).explore(|| {
+        let outcome = run(threads);
+        seen.lock().unwrap().insert(outcome);
+    });
+    (report.executions < most).then(|| seen.into_inner().unwrap())
+}
+
+#[test]
+fn what_threads_find_that_give_way_is_the_same_with_classes_as_without() {
+    let seed = std::env::var("FIRST_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let programs = std::env::var("PROGRAMS").map_or(40, |programs| programs.parse().unwrap());
+    let mut compared = 0;
+    for seed in seed..seed + programs {
+        let threads = program(&mut fastrand::Rng::with_seed(seed));
+        let bounded = |bound| Config::new().preemptions(bound);
+        let configs = [Config::new().exhaustive(), bounded(1), bounded(2), bounded(1).free_stale_reads()];
+        for (number, config) in configs.into_iter().enumerate() {
+            let Some(all) = outcomes(config.clone().without_reduction(), &threads, 20_000) else { continue };
+            let reduced = outcomes(config, &threads, 100_000);
+            assert_eq!(reduced, Some(all), "seed {seed}, search {number}: {threads:?}");
+            compared += 1;
+        }
+    }
+    assert!(compared as u64 > programs, "{compared}");
 }
