@@ -252,7 +252,6 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let other = if announces { self.also_announced(pick.task) } else { None };
         let load = announced.filter(|access| !access.write && has_history(access.variable));
         let load = load.filter(|_| !self.context.system.next_may_fail(&self.node.state, pick.task));
-        self.spare.load = load.map(|access| (pick.task, access.variable));
         let does = if self.spare.history.is_some() { self.does(pick.task) } else { Does::default() };
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
@@ -262,6 +261,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         }
         // Of several steps only the last has made choices.
         let (pick, number, announced, other, does) = if spare.log.ahead.is_empty() {
+            spare.load = load.map(|access| (pick.task, access.variable));
             (pick, number, announced, other, does)
         } else {
             let variable = |access: Option<Access>| access.map_or(Made::NOTHING, |access| access.variable);
@@ -276,6 +276,8 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
                 other: variable(other),
             };
             let last = spare.went_ahead(first);
+            let loads = !last.write && !last.may_write && has_history(last.variable);
+            spare.load = loads.then_some((last.task, last.variable));
             let pick = Pick { buffer: last.task, task: last.task };
             (pick, last.number, last.access(), last.other_access(), last.does())
         };
