@@ -1,13 +1,13 @@
 //! All tests that need no process of their own, in one program: most of the time to build tests is that to link them.
 
 mod anew;
+mod as_loom;
 mod basics;
 mod borrows;
 mod chess;
 mod compare;
 mod edges;
 mod failures;
-mod graphs;
 mod leaving;
 mod litmus;
 mod orderings;

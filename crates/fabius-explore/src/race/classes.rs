@@ -10,7 +10,7 @@
 //!    variable the last that wrote it and, if the step writes, those that read it since. The hash of a step so stands for
 //!    all that comes before it, and the class is the sum of the hashes of all steps.
 //! 2. Variables have no names in the hash: what a step accesses follows from what its thread has done.
-//! 3. Of a variable with a history (an atomic under weak memory), the order of a load and a store says nothing once it is known which
+//! 3. Of a variable with a history (for atomics under weak memory; not used yet, see DESIGN.md), the order of a load and a store says nothing once it is known which
 //!    store the load has found: an access is hashed with that store, and a load with nothing else, so that the class is an execution
 //!    graph (program order, what reads what, modification order). A store at the end is hashed with the one before it; one that comes
 //!    late, also with how many come behind it, which tells their order, and with all loads of the variable so far. The latter is
