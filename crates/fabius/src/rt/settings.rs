@@ -78,8 +78,8 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Whether the explorer is told which stores operations on atomics find, so that a class is an execution graph (`race/classes.rs`,
-    /// deviation 3). It is not: of 300 fresh random programs (`WEAK_SEED=1129`) three then lose an outcome at its least cost, and it is
-    /// not known yet why.
+    /// deviation 3). It is not: of 300 fresh random programs (`WEAK_SEED=1129`) three then lose an outcome at its least cost. DESIGN.md
+    /// says why.
     pub fn has_histories(&self) -> bool {
         false
     }
