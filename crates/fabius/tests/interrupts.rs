@@ -57,11 +57,19 @@ fn waits_behind_a_check() {
 /// What the tests say that a signal interrupts when they have begun, and whether it ends them as it would end any process.
 fn interrupted(tests: &[&str], signal: (&str, i32), variable: Option<&str>) -> String {
     use std::io::{BufRead, BufReader, Read};
-    use std::os::unix::process::ExitStatusExt;
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(tests).args(["--ignored", "--exact", "--test-threads", "2"]);
     command.envs(variable.map(|value| ("FABIUS_INTERRUPT", value)));
     command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped());
+    // What a shell runs in the background ignores interrupts, and so would whoever it starts.
+    // SAFETY: nothing else is done between the two calls that begin the process.
+    unsafe {
+        command.pre_exec(|| {
+            libc::signal(libc::SIGINT, libc::SIG_DFL);
+            Ok(())
+        });
+    }
     let mut child = command.spawn().unwrap();
     let mut errors = BufReader::new(child.stderr.take().unwrap());
     for _ in tests {
