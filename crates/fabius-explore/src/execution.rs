@@ -5,7 +5,7 @@ use crate::dispatcher::{Last, Move};
 use crate::kept::{Kept, Spare, Step, index};
 use crate::node::{Context, Node, Script, Stop};
 use crate::priorities::Falling;
-use crate::race::{Conflict, HappensBefore, Runner, has_history};
+use crate::race::{Conflict, HappensBefore, Runner, has_history, trying};
 use crate::scheduler::Pick;
 use crate::search::Found;
 use crate::system::{Access, Dice, End, Made, Plan, System, TaskId};
@@ -144,10 +144,21 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         }
     }
 
-    /// The happens-before relation after a step of a task whose accesses are announced, and the number of that step.
+    /// The happens-before relation after a step of a task whose accesses are announced, and the number of that step. Of one that may
+    /// deviate: a number that says that it is tried from here, whatever it comes to.
     #[inline]
     pub fn signature_after(&self, task: TaskId) -> (u128, u128) {
-        self.spare.classes.after(task, self.announced(task), self.also_announced(task))
+        let (after, step) = self.spare.classes.after(task, self.announced(task), self.also_announced(task));
+        if self.context.system.may_deviate(&self.node.state, task) {
+            (trying(after, step), step)
+        } else {
+            (after, step)
+        }
+    }
+
+    /// What was said before the last step, of that task and with the usual outcome, if it could have deviated.
+    pub fn signature_of_trying(&self, task: TaskId) -> Option<u128> {
+        self.signature().map(|after| trying(after, self.last_step_of(task)))
     }
 
     /// The same, if the last step had found so much older a store, where it is a load that made no other choices.

@@ -421,7 +421,7 @@ impl<S: System + Sync> Search<'_, S> {
         }
     }
 
-    /// The class that a move leads to, where that is known before.
+    /// The class that a move leads to; of a step that may have other outcomes, that it is tried here, which stands for all of them.
     fn comes_to(&self, run: &Execution<'_, '_, S>, mv: &Move) -> Option<Class> {
         let Move::Run(pick) = mv else { return None };
         self.reached.as_ref()?;
@@ -541,7 +541,7 @@ impl<S: System + Sync> Search<'_, S> {
         (bound, last, moves): (u32, Last, &[Move]),
         run: &mut Execution<'_, '_, S>,
         out: &mut Findings,
-    ) -> Option<(Move, u32)> {
+    ) -> Option<(Move, u32, Option<Class>)> {
         let goes_on = |mv: &Move| matches!((mv, last), (Move::Run(pick), Last::Ran(last)) if pick.task == last);
         let number = moves.iter().position(goes_on).unwrap_or(0);
         let Move::Run(tried) = moves[number] else { unreachable!("threads are in a bag") };
@@ -562,7 +562,7 @@ impl<S: System + Sync> Search<'_, S> {
             persistent.at(&out.here, history, who, left, &mut items);
             out.sort(items, bound);
         }
-        self.is_new(class, cost).then_some((moves[number], cost))
+        self.is_new(class, cost).then_some((moves[number], cost, class))
     }
 
     /// Runs a prefix.
@@ -658,22 +658,30 @@ impl<S: System + Sync> Search<'_, S> {
             }
         }
         out.moves = moves;
-        let is_elsewhere = item.comes_to.is_some_and(|class| Some(class.number) != run.signature());
-        if is_elsewhere && !item.ends_in_choice() && run.script.telling().is_empty() {
+        let noted = item.comes_to.filter(|_| !item.ends_in_choice());
+        if let (Some(class), Some(mv), true) = (noted, last, run.script.telling().is_empty())
+            && ![run.signature(), run.signature_of_trying(named(&mv).0)].contains(&Some(class.number))
+        {
             return Repeated::Differs;
         }
-        let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost));
+        let is_new = last.is_none_or(|mv| self.has_come_to_something_new(run, &mv, item.cost, noted));
         if is_new { Repeated::There } else { Repeated::Known }
     }
 
-    /// After a step with choices, whose class is known only now: whether what follows has to be explored. Notes that it is.
-    fn has_come_to_something_new(&self, run: &Execution<'_, '_, S>, mv: &Move, cost: u32) -> bool {
+    /// After a step before which another class was noted, or none: whether what follows has to be explored. Notes that it is.
+    fn has_come_to_something_new(
+        &self,
+        run: &Execution<'_, '_, S>,
+        mv: &Move,
+        cost: u32,
+        noted: Option<Class>,
+    ) -> bool {
         let Move::Run(pick) = mv else { return true };
-        if self.reached.is_none() || run.script.telling().is_empty() {
+        if self.reached.is_none() {
             return true;
         }
         let class = run.signature().map(|number| self.class(number, run.last_step_of(pick.task)));
-        self.is_new(class, cost)
+        class == noted || self.is_new(class, cost)
     }
 
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
@@ -725,7 +733,7 @@ impl<S: System + Sync> Search<'_, S> {
                 goes_on_first(last, moves);
             }
             let leaving = self.leaving();
-            let mut chosen: Option<(Move, u32)> = None;
+            let mut chosen: Option<(Move, u32, Option<Class>)> = None;
             if let Some(persistent) = leaving {
                 chosen = self.one_of(persistent, (bound, last, moves), run, out);
                 if let Some(history) = run.history() {
@@ -738,13 +746,13 @@ impl<S: System + Sync> Search<'_, S> {
                 let class = self.comes_to(run, mv);
                 if cost <= bound && chosen.is_none() {
                     if self.is_new(class, cost) {
-                        chosen = Some((*mv, cost));
+                        chosen = Some((*mv, cost, class));
                     }
                 } else if class.is_none_or(|c| self.reached.as_ref().is_none_or(|r| !r.is_beaten(c, cost))) {
                     out.leave(named(mv), cost, class, bound);
                 }
             }
-            let (mv, cost) = chosen?;
+            let (mv, cost, noted) = chosen?;
             if out.left() > before {
                 run.mark();
             }
@@ -766,7 +774,7 @@ impl<S: System + Sync> Search<'_, S> {
             if let Err(stop) = result {
                 return Some(stop);
             }
-            if !self.has_come_to_something_new(run, &mv, run.cost) {
+            if !self.has_come_to_something_new(run, &mv, run.cost, noted) {
                 return None;
             }
         }

@@ -332,6 +332,11 @@ pub trait System {
         FoundStore::default()
     }
 
+    /// Whether the next step of the task may deviate: find an older store than the newest, or store behind one.
+    fn may_deviate(&self, _: &Self::State, _: TaskId) -> bool {
+        false
+    }
+
     /// Whether the state decides if the next step of the task writes what it accesses first: it may write in another state.
     fn next_may_fail(&self, _: &Self::State, _: TaskId) -> bool {
         false

@@ -63,6 +63,12 @@ pub fn is_inside() -> bool {
     !rt::current().is_null()
 }
 
+/// Whether the execution only runs to its end so that what it owns is dropped, because what follows is explored elsewhere or costs
+/// more than the bound allows: what is collected here is not what the search has come to.
+pub fn is_cut() -> bool {
+    rt::with(|rt| rt.hurries) == Some(true)
+}
+
 /// The number of the thread, inside of an execution.
 #[inline]
 pub fn me() -> usize {

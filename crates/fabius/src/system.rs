@@ -174,6 +174,10 @@ impl System for Test<'_> {
         state.get().found
     }
 
+    fn may_deviate(&self, state: &Execution, task: TaskId) -> bool {
+        state.get().may_deviate(task as usize)
+    }
+
     fn next_may_fail(&self, state: &Execution, task: TaskId) -> bool {
         state.get().threads[task as usize].op().is_some_and(|op| op.fails.is_some())
     }

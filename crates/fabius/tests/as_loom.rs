@@ -6,6 +6,45 @@ use fabius::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 use fabius::{Config, Verdict, thread};
 use std::collections::BTreeSet;
 
+#[test]
+fn a_load_that_finds_the_same_before_and_after_a_store_is_one_class() {
+    // Each reader finds either; whether it looked before the store or found what was there before is the same.
+    for readers in 1..=5 {
+        let report = Config::new().exhaustive().explore(|| {
+            let word = Arc::new(AtomicUsize::new(0));
+            let read = (0..readers).map(|_| {
+                let word = word.clone();
+                thread::spawn(move || word.load(Relaxed))
+            });
+            let read: Vec<_> = read.collect();
+            word.store(1, Relaxed);
+            read.into_iter().for_each(|reader| assert!(reader.join().unwrap() < 2));
+        });
+        assert_eq!((report.verdict.clone(), report.levels[0].states), (Verdict::Verified, 1 << readers), "{report}");
+    }
+}
+
+/// An exchange that fails, here also one that may fail for no reason, stores nothing.
+#[test]
+fn an_exchange_that_fails_is_a_load_of_its_class() {
+    for is_weak in [false, true] {
+        let report = Config::new().exhaustive().explore(|| {
+            let word = Arc::new(AtomicUsize::new(0));
+            let tries = (0..2).map(|_| {
+                let word = word.clone();
+                thread::spawn(move || match is_weak {
+                    true => word.compare_exchange_weak(7, 8, Relaxed, Relaxed),
+                    false => word.compare_exchange(7, 8, Relaxed, Relaxed),
+                })
+            });
+            let tries: Vec<_> = tries.collect();
+            word.store(1, Relaxed);
+            tries.into_iter().for_each(|tried| assert!(tried.join().unwrap().is_err()));
+        });
+        assert_eq!((report.verdict.clone(), report.levels[0].states), (Verdict::Verified, 4), "{report}");
+    }
+}
+
 /// Two threads that store to one atomic, so often each, and two loads of it.
 fn stores_late(times: usize) -> impl Fn() + Sync {
     move || {

@@ -10,12 +10,10 @@
 //!    variable the last that wrote it and, if the step writes, those that read it since. The hash of a step so stands for
 //!    all that comes before it, and the class is the sum of the hashes of all steps.
 //! 2. Variables have no names in the hash: what a step accesses follows from what its thread has done.
-//! 3. Of a variable with a history (for atomics under weak memory; not used yet, see DESIGN.md), the order of a load and a store says nothing once it is known which
+//! 3. Of a variable with a history (an atomic under weak memory), the order of a load and a store says nothing once it is known which
 //!    store the load has found: an access is hashed with that store, and a load with nothing else, so that the class is an execution
 //!    graph (program order, what reads what, modification order). A store at the end is hashed with the one before it; one that comes
-//!    late, also with how many come behind it, which tells their order, and with all loads of the variable so far. The latter is
-//!    needed because it is asked what a step comes to before it is made: if that is known, what else the step could have found must be,
-//!    too, and so no store may have come late where the load was made before, and not where it is made now.
+//!    late, also with how many come behind it, which tells their order.
 
 use super::Conflict;
 use crate::system::{ANONYMOUS, Access, FoundStore, Made, TaskId, end_of, with_history};
@@ -32,8 +30,8 @@ pub struct Classes {
     /// Variables with small numbers, and the others.
     small: Vec<Variable>,
     large: HashMap<u64, Variable, Xxh3DefaultBuilder>,
-    /// Variables with histories.
-    histories: Vec<Stores>,
+    /// The stores of variables with histories, in their order.
+    histories: Vec<Vec<u128>>,
     /// Of the last access to one of these: the last step of its thread before it.
     before: u128,
     sum: u128,
@@ -46,13 +44,6 @@ struct Variable {
     write: u128,
     /// The sum of that and of those that read it since.
     touched: u128,
-}
-
-/// Of a variable with a history: its stores in their order, and the sum of the loads of it.
-#[derive(Clone, Debug, Default)]
-struct Stores {
-    all: Vec<u128>,
-    loads: u128,
 }
 
 impl Variable {
@@ -93,6 +84,7 @@ impl Clone for Classes {
 const CHILD: u64 = 1 << 60;
 const CHOICE: u64 = 1 << 61;
 const LATE: u64 = 1 << 62;
+const TRIES: u64 = 1 << 63;
 
 impl Classes {
     /// The empty execution.
@@ -105,10 +97,7 @@ impl Classes {
         self.threads.clear();
         self.small.clear();
         self.large.clear();
-        for stores in &mut self.histories {
-            stores.all.clear();
-            stores.loads = 0;
-        }
+        self.histories.iter_mut().for_each(Vec::clear);
         self.sum = 0;
         self.roots = 0;
     }
@@ -163,16 +152,14 @@ impl Classes {
         let thread = self.threads[index(task)];
         self.before = thread;
         let stores = stores_of(&mut self.histories, variable);
-        let at = stores.all.len().saturating_sub(found.newer as usize);
-        let before = at.checked_sub(1).map_or(0, |last| stores.all[last]);
+        let at = stores.len().saturating_sub(found.newer as usize);
+        let before = at.checked_sub(1).map_or(0, |last| stores[last]);
         let mut step = choices.fold(mix(thread, before), |step, choice| mix(step, small(CHOICE + u64::from(choice))));
         if found.stores {
             if found.newer > 0 {
-                step = mix(mix(step, small(LATE + u64::from(found.newer))), stores.loads);
+                step = mix(step, small(LATE + u64::from(found.newer)));
             }
-            stores.all.insert(at, step);
-        } else {
-            stores.loads = stores.loads.wrapping_add(read(step));
+            stores.insert(at, step);
         }
         self.threads[index(task)] = step;
         self.sum = self.sum.wrapping_add(step);
@@ -181,7 +168,7 @@ impl Classes {
     /// The class, if the last step, which is a load of a variable with a history and made no choices else, had found a store so much older
     /// than the newest; and that step's own number.
     pub(crate) fn where_it_finds(&self, task: TaskId, variable: u64, newer: u32) -> Option<(u128, u128)> {
-        let stores = &self.histories.get(number_of(variable))?.all;
+        let stores = self.histories.get(number_of(variable))?;
         let at = stores.len().saturating_sub(newer as usize);
         let step = mix(self.before, at.checked_sub(1).map_or(0, |last| stores[last]));
         Some((self.sum.wrapping_sub(self.threads[index(task)]).wrapping_add(step), step))
@@ -241,11 +228,8 @@ impl Classes {
     fn touched(&mut self, access: Access, step: u128) {
         let writes = self.conflict.writes(&access);
         if has_history(access.variable) {
-            let stores = stores_of(&mut self.histories, access.variable);
             if writes {
-                stores.all.push(step);
-            } else {
-                stores.loads = stores.loads.wrapping_add(read(step));
+                stores_of(&mut self.histories, access.variable).push(step);
             }
             return;
         }
@@ -291,7 +275,7 @@ impl Classes {
     fn before(&self, access: &Access) -> u128 {
         if has_history(access.variable) {
             let stores = self.histories.get(number_of(access.variable));
-            return stores.and_then(|stores| stores.all.last().copied()).unwrap_or(0);
+            return stores.and_then(|stores| stores.last().copied()).unwrap_or(0);
         }
         let variable = match slot(access.variable) {
             Some(slot) => self.small.get(slot).copied().unwrap_or_default(),
@@ -307,6 +291,12 @@ impl Classes {
             slot => new_variable(&mut self.small, &mut self.large, slot, variable),
         }
     }
+}
+
+/// Instead of the class after the usual outcome of a step, which comes with the step's own number: that the step is tried, whatever
+/// its outcome.
+pub(crate) fn trying(after: u128, step: u128) -> u128 {
+    after.wrapping_sub(step).wrapping_add(mix(step, small(TRIES)))
 }
 
 /// So many variables get room at once.
@@ -338,10 +328,10 @@ fn number_of(variable: u64) -> usize {
     (variable ^ with_history(0)) as usize
 }
 
-fn stores_of(histories: &mut Vec<Stores>, variable: u64) -> &mut Stores {
+fn stores_of(histories: &mut Vec<Vec<u128>>, variable: u64) -> &mut Vec<u128> {
     let number = number_of(variable);
     if number >= histories.len() {
-        histories.resize_with(number + 1, Stores::default);
+        histories.resize_with(number + 1, Vec::new);
     }
     &mut histories[number]
 }

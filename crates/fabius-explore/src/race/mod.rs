@@ -8,7 +8,7 @@ mod goldilocks;
 mod happens_before;
 
 pub use classes::Classes;
-pub(crate) use classes::has_history;
+pub(crate) use classes::{has_history, trying};
 pub use goldilocks::Detector;
 pub use happens_before::HappensBefore;
 

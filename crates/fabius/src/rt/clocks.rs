@@ -256,6 +256,15 @@ impl Clocks {
         self.objects[atomic].history.floor(&self.threads[thread].clock)
     }
 
+    /// Whether an operation of the thread may find another store than the newest.
+    pub fn finds_older(&self, thread: usize, atomic: usize) -> bool {
+        let Some(Object { history, .. }) = self.objects.get(atomic).filter(|o| o.history.stores.len() > 1) else {
+            return false;
+        };
+        let clock = self.threads.get(thread).map_or(&[][..], |thread| &thread.clock);
+        history.floor(clock) + 1 < history.stores.len()
+    }
+
     /// The thread gives way.
     pub fn gives_way(&mut self, thread: usize) {
         let this = self.thread(thread);

@@ -6,7 +6,7 @@
 use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
-use super::{LeavesOut, LeftOut, Object, Refine, Rt, trial};
+use super::{Edges, LeavesOut, LeftOut, Object, Refine, Rt, Settings, trial};
 use fabius_explore::system::{FoundStore, Usual};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -178,6 +178,16 @@ impl Rt {
 
     fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
         is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
+    }
+
+    /// Whether what the thread does next may find an older store, or store behind one.
+    pub fn may_deviate(&self, thread: usize) -> bool {
+        let Settings { refine, deviations, .. } = self.settings;
+        if deviations == 0 || !refine.contains(Refine::WEAK) {
+            return false;
+        }
+        let atomic = self.threads[thread].op().filter(|op| op.edges == Edges::Found);
+        atomic.is_some_and(|op| self.clocks.finds_older(thread, op.variable as usize))
     }
 
     /// Whether an operation that may deviate does not, so that it need not be found out which ways there are.

@@ -177,7 +177,7 @@ pub(crate) struct Rt {
     /// Whether the last step has tried something out, which takes long.
     pub has_tried: bool,
     /// Whether nothing is tried out any more: the execution is only brought to its end.
-    hurries: bool,
+    pub hurries: bool,
     /// Tells executions apart; objects belong to one.
     pub epoch: u64,
     pub objects: u32,

@@ -287,8 +287,8 @@ macro_rules! atomic {
             ) -> Result<$ty, $ty> {
                 let expects = (self, current);
                 let op = Op::write(name, self.object.id(), at).of_atomic();
-                // What may fail for no reason does so by a choice, which is made later.
-                rt::point(if may_fail { op } else { op.unless(&expects, Self::fails) });
+                // That it fails for no reason is a choice, which is made later.
+                rt::point(op.unless(&expects, Self::fails));
                 match rt::watched([success, failure]) {
                     Watched::Outside => self.value.compare_exchange(current, new, Ordering::SeqCst, Ordering::SeqCst),
                     Watched::No if !may_fail => {
@@ -310,8 +310,9 @@ macro_rules! atomic {
             unsafe fn fails(expects: *const (), rt: &Rt) -> bool {
                 // SAFETY: by the contract.
                 let (atomic, current) = unsafe { &*expects.cast::<(&Self, $ty)>() };
-                // Where older stores may be found, it is not known before.
-                !rt.settings.refine.contains(Refine::WEAK) && atomic.value() != *current
+                // Where older stores may be found, it is not known before; but what is not ordered need not be foretold.
+                let is_usual = !rt.settings.refine.contains(Refine::WEAK) || rt.settings.has_histories();
+                is_usual && atomic.value() != *current
             }
 
             #[inline(never)]
