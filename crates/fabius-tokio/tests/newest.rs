@@ -351,7 +351,9 @@ fn agree(seeds: std::ops::Range<u64>) {
         let report = Config::new().exhaustive().explore(|| {
             let logs = fabius_tokio::block_on(logs(&program));
             assert!(expected.contains(&logs), "an outcome too many: {logs:?}");
-            all.lock().unwrap().insert(logs);
+            if !fabius::extend::is_cut() {
+                all.lock().unwrap().insert(logs);
+            }
         });
         assert!(report.failure().is_none(), "{program:?}: {}", report.failure().unwrap());
         assert!(matches!(report.verdict, fabius::Verdict::Verified), "{program:?}: {report}");

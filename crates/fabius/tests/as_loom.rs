@@ -139,7 +139,9 @@ fn outcomes(config: Config, threads: &Threads, most: u64) -> Option<BTreeSet<Vec
     let seen = std::sync::Mutex::new(BTreeSet::new());
     let report = config.executions(most).explore(|| {
         let outcome = run(threads);
-        seen.lock().unwrap().insert(outcome);
+        if !fabius::extend::is_cut() {
+            seen.lock().unwrap().insert(outcome);
+        }
     });
     (report.executions < most).then(|| seen.into_inner().unwrap())
 }

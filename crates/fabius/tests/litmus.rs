@@ -52,7 +52,9 @@ fn explored(config: Config, test: impl Fn() -> String + Sync) -> BTreeSet<String
     let seen = std::sync::Mutex::new(BTreeSet::new());
     let report = config.explore(|| {
         let outcome = test();
-        seen.lock().unwrap().insert(outcome);
+        if !fabius::extend::is_cut() {
+            seen.lock().unwrap().insert(outcome);
+        }
     });
     assert!(!report.is_bug(), "{}", report.failure().unwrap_or_default());
     seen.into_inner().unwrap()

@@ -20,7 +20,9 @@ fn outcomes(expected: &[&[usize]], test: impl Fn() -> Outcome + Sync) {
         let seen = std::sync::Mutex::new(BTreeSet::new());
         let report = search.explore(|| {
             let outcome = test();
-            seen.lock().unwrap().insert(outcome);
+            if !fabius::extend::is_cut() {
+                seen.lock().unwrap().insert(outcome);
+            }
         });
         assert_eq!(report.verdict, fabius::Verdict::Verified, "{}", report.failure().unwrap_or_default());
         assert_eq!(seen.into_inner().unwrap(), expected, "search {number}");

@@ -132,7 +132,9 @@ fn outcomes(test: impl Fn() -> &'static str + Sync) -> BTreeSet<&'static str> {
     let seen = std::sync::Mutex::new(BTreeSet::new());
     let report = config().exhaustive().explore(|| {
         let outcome = test();
-        seen.lock().unwrap().insert(outcome);
+        if !fabius::extend::is_cut() {
+            seen.lock().unwrap().insert(outcome);
+        }
     });
     assert_eq!(report.verdict, Verdict::Verified, "{report}");
     seen.into_inner().unwrap()

@@ -174,7 +174,9 @@ fn agree(programs: impl IntoIterator<Item = Program>) {
         let report = Config::new().exhaustive().explore(|| {
             let logs = run(&program);
             assert!(expected.contains(&logs), "an outcome too many: {logs:?}");
-            all.lock().unwrap().insert(logs);
+            if !fabius::extend::is_cut() {
+                all.lock().unwrap().insert(logs);
+            }
         });
         assert!(report.failure().is_none(), "{program:?}: {}", report.failure().unwrap());
         assert!(matches!(report.verdict, fabius::Verdict::Verified), "{program:?}: {report}");
