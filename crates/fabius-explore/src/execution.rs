@@ -161,7 +161,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.signature().map(|after| trying(after, self.last_step_of(task)))
     }
 
-    /// The same, if the last step had found so much older a store, where it is a load that made no other choices.
+    /// The class, and the number of the last step, if that step had found so much older a store, where it is a load that made no other choices.
     pub fn signature_where_it_finds(&self, newer: u32) -> Option<(u128, u128)> {
         let (task, variable) = self.spare.load.filter(|_| self.script.taken().len() == 1)?;
         self.spare.classes.where_it_finds(task, variable, newer)

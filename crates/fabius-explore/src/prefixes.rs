@@ -15,7 +15,7 @@ use crate::search::{Cut, Found};
 pub(crate) struct Item {
     pub path: Box<[Entry]>,
     pub cost: u32,
-    /// What the prefix comes to, if that is known.
+    /// What the prefix comes to, if that is known; if its last step may deviate, that it is tried (`System::may_deviate`).
     pub comes_to: Option<Class>,
     /// Instead of one prefix: those of the other outcomes of a step. There is at least one.
     pub others: Option<Box<Others>>,

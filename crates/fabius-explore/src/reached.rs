@@ -16,7 +16,7 @@ use std::sync::Mutex;
 /// What an execution has come to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Class {
-    /// The class of the execution.
+    /// The class of the execution, or a step that may deviate and is tried from a class.
     pub number: u128,
     /// Names the thread that ran last, where that matters.
     pub last: u64,

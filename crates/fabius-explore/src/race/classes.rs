@@ -13,7 +13,8 @@
 //! 3. Of a variable with a history (an atomic under weak memory), the order of a load and a store says nothing once it is known which
 //!    store the load has found: an access is hashed with that store, and a load with nothing else, so that the class is an execution
 //!    graph (program order, what reads what, modification order). A store at the end is hashed with the one before it; one that comes
-//!    late, also with how many come behind it, which tells their order.
+//!    late, also with how many come behind it, which tells their order; so two orders of stores in time that lead to one graph with late
+//!    stores are told apart.
 
 use super::Conflict;
 use crate::system::{ANONYMOUS, Access, FoundStore, Made, TaskId, end_of, with_history};
