@@ -188,7 +188,7 @@ impl Config {
         Config { executions: Some(executions), ..self }
     }
 
-    /// Counts the distinct happens-before relations ([`crate::Report::growth`], and the states of [`crate::Report::levels`]) in so many
+    /// Counts the distinct happens-before relations (with stale reads: execution graphs; [`crate::Report::growth`], and the states of [`crate::Report::levels`]) in so many
     /// executions: the first ones, 10,000 by default, none with 0, and all with `u64::MAX`. To count them takes up to a seventh of the time of executions at
     /// random, within delays, or without reduction; other searches need them, and count all, and so does `compare`.
     pub fn count_classes_in_first(self, executions: u64) -> Config {

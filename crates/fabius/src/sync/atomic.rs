@@ -310,7 +310,8 @@ macro_rules! atomic {
             unsafe fn fails(expects: *const (), rt: &Rt) -> bool {
                 // SAFETY: by the contract.
                 let (atomic, current) = unsafe { &*expects.cast::<(&Self, $ty)>() };
-                // Where older stores may be found, it is not known before; but what is not ordered need not be foretold.
+                // Where older stores may be found, it is not known before. Of a class that is an execution graph it need not be: that
+                // is told what was found.
                 let is_usual = !rt.settings.refine.contains(Refine::WEAK) || rt.settings.has_histories();
                 is_usual && atomic.value() != *current
             }
