@@ -262,7 +262,8 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         let announced = if announces { self.announced(pick.task) } else { None };
         let other = if announces { self.also_announced(pick.task) } else { None };
         let load = announced.filter(|access| !access.write && has_history(access.variable));
-        let load = load.filter(|_| !self.context.system.next_may_fail(&self.node.state, pick.task));
+        let may_fail = load.is_some() && context.system.next_may_fail(&self.node.state, pick.task);
+        let load = load.filter(|_| !may_fail);
         let does = if self.spare.history.is_some() { self.does(pick.task) } else { Does::default() };
         let spare = &mut *self.spare;
         let number = spare.numbers[index(pick.task)];
@@ -277,7 +278,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         } else {
             let variable = |access: Option<Access>| access.map_or(Made::NOTHING, |access| access.variable);
             let write = announced.is_some_and(|access| access.write);
-            let may_write = does.may_write || write;
+            let may_write = does.may_write || may_fail || write;
             let first = Step {
                 task: pick.task,
                 number,

@@ -8,10 +8,10 @@
 //! Deviations:
 //! 1. The second and the third have the same bound on what preemptions and deviations cost together, and the last on preemptions.
 //!    These three leave out what loom does ([`LeavesOut::NoNews`]): a thread that has given way leaves it to others that can go on to
-//!    make a step, and does not find an old value again that it made or found before; and what may store does not deviate. All but one
-//!    leave out more: who has given way goes on only when nobody can who has not. So their executions are some of those of the first:
-//!    a thread that they may pick can be picked there, too, and they are asked the same choices, with fewer outcomes. A bug that
-//!    one of them finds is the answer.
+//!    make a step, and does not find an old value again that it made or found before; and what may store does not deviate. In all but
+//!    one, who has given way goes on only when nobody can who has not, or has done so less often. So their executions are some of
+//!    those of the first: a thread that they may pick can be picked there, too, and they are asked the same choices, with fewer
+//!    outcomes. A bug that one of them finds is the answer.
 //! 2. They begin when the first has not ended after some executions, are by one thread each, and make as many as the first at first:
 //!    most bugs that they find are not far. Then they make as many together, so that a test that does not fail takes twice as
 //!    long as with the first alone, and not four times.
@@ -117,6 +117,57 @@ fn together(all: Search<'_, Test<'_>>, others: Vec<Search<'_, Test<'_>>>) -> Out
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+    use crate::rt::{self, Loops, Refine};
+    use crate::sync::Arc;
+    use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use crate::{answer, extend, thread};
+    use fabius_explore::search::{Progress, Reduction};
+    use std::collections::BTreeSet;
+    use std::sync::Mutex;
+    use std::sync::atomic::AtomicBool;
+
+    /// What each of several threads finds in an atomic and, when it has given way, makes of it, in all executions that leave
+    /// out what loom does.
+    fn outcomes_as_loom(bound: Bound, reduction: Reduction, threads: usize) -> BTreeSet<Vec<[usize; 2]>> {
+        let seen = Mutex::new(BTreeSet::new());
+        let body = || {
+            let word = Arc::new(AtomicUsize::new(0));
+            let goes = |own: usize| {
+                let word = word.clone();
+                thread::spawn(move || {
+                    let first = word.load(Relaxed);
+                    thread::yield_now();
+                    [first, word.swap(own, Relaxed)]
+                })
+            };
+            let all: Vec<_> = (1..=threads).map(goes).collect();
+            let all = all.into_iter().map(|thread| thread.join().unwrap()).collect();
+            if !extend::is_cut() {
+                seen.lock().unwrap().insert(all);
+            }
+        };
+        let settings = answer::settings(&Config::new().free_stale_reads());
+        let stop = AtomicBool::new(false);
+        let refine = Refine::YIELDS.with(Refine::WEAK).with(Refine::RACES);
+        let test = Test::new(&body, rt::Settings { refine, ..settings }, Loops::default(), &stop);
+        let test = test.that_leaves_out(LeavesOut::NoNewsAndTurns);
+        let options = Options { bound, price_of_deviation: 0, reduction, max_steps: u32::MAX, ..Options::default() };
+        let look = |_: &Progress| {};
+        let found = stateless::search(&test, &options, &Monitor { stop: &stop, progress: &look }, &|_| {});
+        assert!(found.exhausted && found.bug.is_none() && found.cut.is_none());
+        std::mem::take(&mut *seen.lock().unwrap())
+    }
+
+    #[test]
+    fn what_is_left_out_of_turns_does_not_depend_on_what_is_explored() {
+        for threads in 2..=3 {
+            for bound in [Bound::None, Bound::Preemptions] {
+                let all = outcomes_as_loom(bound, Reduction::None, threads);
+                assert_eq!(all, outcomes_as_loom(bound, Reduction::Classes, threads), "{threads} threads, {bound:?}");
+            }
+        }
+    }
 
     #[test]
     fn the_others_make_as_many_each_at_first_and_then_as_many_together() {

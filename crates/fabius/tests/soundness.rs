@@ -434,6 +434,35 @@ fn what_a_caught_panic_of_the_test_leaves_out_is_said() {
     assert!(text.contains("not all ways to go on were explored; but for that, none within "), "{text}");
 }
 
+/// The step in which a destructor runs while the test's panic unwinds its stack is another operation's, and so are its choices.
+#[test]
+fn what_a_destructor_does_not_find_while_the_test_unwinds_is_said() {
+    struct LooksAtItsEnd<'a>(&'a AtomicUsize, std::sync::atomic::Ordering);
+    impl Drop for LooksAtItsEnd<'_> {
+        fn drop(&mut self) {
+            assert_eq!(self.0.load(self.1), 1);
+        }
+    }
+    let looks = |order| {
+        let report = config().exhaustive().explore(|| {
+            let word = Arc::new(AtomicUsize::new(0));
+            let theirs = word.clone();
+            let other = thread::spawn(move || theirs.store(1, order));
+            if other.is_finished() {
+                let _ = catch_unwind(AssertUnwindSafe(|| {
+                    let _end = LooksAtItsEnd(&word, order);
+                    panic!("is caught");
+                }));
+            }
+        });
+        report.to_string()
+    };
+    let said = looks(Relaxed);
+    assert!(said.contains("without letting others go on before or finding an old value, and was caught"), "{said}");
+    let said = looks(SeqCst);
+    assert!(said.contains("all were explored"), "{said}");
+}
+
 /// What is pinned stays where it is until it is dropped, also if its task goes on no more: it is leaked.
 #[test]
 fn a_future_that_is_never_dropped_stays_in_memory() {

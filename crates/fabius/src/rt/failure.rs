@@ -56,7 +56,8 @@ impl LeftOut {
                 at.line()
             ),
             LeftOut::Unwinding(at) => format!(
-                "a panic unwound a stack over the operation of {}:{} without letting others go on before, and was caught: \
+                "a panic unwound a stack over the operation of {}:{} without letting others go on before or finding an old value, \
+                 and was caught: \
                  not all ways to go on were explored",
                 at.file(),
                 at.line()

@@ -79,14 +79,16 @@ impl Rt {
 
     /// Whether others go first because it has given way, where a search leaves something out.
     pub(super) fn leaves_it_to_others(&self, id: usize) -> bool {
-        if self.settings.leaves_out == LeavesOut::Nothing || !self.threads[id].gave_way {
+        let this = &self.threads[id];
+        if self.settings.leaves_out == LeavesOut::Nothing || !this.gave_way {
             return false;
         }
-        // It was the last to make a step: nobody has since.
-        let is_last = self.current == id;
-        let waits = self.settings.leaves_out == LeavesOut::NoNewsAndTurns;
-        let goes_first = |other: usize| other != id && (is_last || waits && !self.threads[other].gave_way);
-        let mut others = (0..self.threads.len()).filter(|other| goes_first(*other));
+        let goes_first = |other: usize| match self.settings.leaves_out {
+            // Nobody has made a step since it gave way. No class of executions knows that.
+            LeavesOut::NoNews => self.current == id,
+            _ => !self.threads[other].gave_way || self.threads[other].times_gave_way < this.times_gave_way,
+        };
+        let mut others = (0..self.threads.len()).filter(|other| *other != id && goes_first(*other));
         others.any(|other| self.is_able(other) && self.fair.allows(self, other))
     }
 }

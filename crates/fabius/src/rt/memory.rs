@@ -6,7 +6,8 @@
 use super::clock::{Clock, Did, Place};
 use super::clocks::Done;
 use super::history::{MOST, Word};
-use super::{Edges, LeavesOut, LeftOut, Object, Refine, Rt, Settings, trial};
+use super::point::must_not_switch;
+use super::{Edges, LeavesOut, LeftOut, Object, Op, Refine, Rt, Settings, trial};
 use fabius_explore::system::{FoundStore, Usual};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -136,7 +137,8 @@ impl Rt {
         let last = history.stores.len() - 1;
         let newest_for = self.old_values.must_find_newest(thread, atomic);
         let floor = self.clocks.floor(thread, atomic);
-        if floor == last || self.abandoned || self.does_not_deviate() {
+        // Where the operation had no point, the search knows of no choice.
+        if floor == last || must_not_switch(self) || self.does_not_deviate() {
             return usual;
         }
         let values: Vec<T> = self.clocks.values(atomic, value);
@@ -182,12 +184,16 @@ impl Rt {
 
     /// Whether what the thread does next may find an older store, or store behind one.
     pub fn may_deviate(&self, thread: usize) -> bool {
+        self.threads[thread].op().is_some_and(|op| self.may_deviate_in(thread, op))
+    }
+
+    /// The same of an operation of the thread.
+    pub(super) fn may_deviate_in(&self, thread: usize, op: &Op) -> bool {
         let Settings { refine, deviations, .. } = self.settings;
-        if deviations == 0 || !refine.contains(Refine::WEAK) {
-            return false;
-        }
-        let atomic = self.threads[thread].op().filter(|op| op.edges == Edges::Found);
-        atomic.is_some_and(|op| self.clocks.finds_older(thread, op.variable as usize))
+        deviations > 0
+            && refine.contains(Refine::WEAK)
+            && op.edges == Edges::Found
+            && self.clocks.finds_older(thread, op.variable as usize)
     }
 
     /// Whether an operation that may deviate does not, so that it need not be found out which ways there are.
@@ -231,7 +237,9 @@ impl Rt {
     fn does_to_atomic(&mut self, object: &Object, newer: u32, did: Did, value: Word, place: Place) {
         let (thread, atomic) = (self.current, object.id_in(self) as usize);
         let position = self.clocks.position(atomic, newer);
-        self.found = FoundStore { newer, stores: did.stores() };
+        if !must_not_switch(self) {
+            self.found = FoundStore { newer, stores: did.stores() };
+        }
         let step = self.recorder.step;
         if newer > 0 && did.loads() && self.settings.record {
             self.recorder.finds.push((self.clocks.step_of(atomic, position), step));

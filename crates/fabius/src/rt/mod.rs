@@ -120,6 +120,8 @@ pub(crate) struct Thread {
     pub timed_out: bool,
     /// It has given way, and has made no step since.
     pub gave_way: bool,
+    /// How often it has given way, where a search leaves something out because of that.
+    times_gave_way: u32,
     /// Where its stack begins.
     top: usize,
     /// How often it has given way without having made a step.
@@ -467,6 +469,7 @@ fn make_thread(
             returned: false,
             timed_out: false,
             gave_way: false,
+            times_gave_way: 0,
             top,
             idle: 0,
             went_on: 0,

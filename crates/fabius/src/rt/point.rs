@@ -6,7 +6,7 @@ use std::ptr;
 
 /// Whether threads must not give control back: their stacks are being unwound.
 #[inline]
-fn must_not_switch(rt: &Rt) -> bool {
+pub(super) fn must_not_switch(rt: &Rt) -> bool {
     rt.abandoned || std::thread::panicking() && !can_switch_unwinding(rt)
 }
 

@@ -247,10 +247,11 @@ impl Rt {
         let (me, top) = (self.current, self.top());
         let thread = &mut self.threads[me];
         (thread.gave_way, thread.idle) = (true, 0);
-        self.old_values.gives_way(me, at);
         if self.settings.leaves_out != LeavesOut::Nothing {
+            thread.times_gave_way += 1;
             self.clocks.gives_way(me);
         }
+        self.old_values.gives_way(me, at);
         self.states.gives_way(me, here, top);
         // What a destructor does while a panic unwinds its stack is not tried out.
         let registers = here.registers.filter(|_| !std::thread::panicking() && !self.hurries);

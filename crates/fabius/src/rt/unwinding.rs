@@ -1,7 +1,8 @@
 //! Operations of destructors that run while a stack is unwound that is not switched: by a panic that fails the test, unless
-//! it is caught, or because the execution is given up. A lock that is held is not granted: who holds it goes first.
+//! it is caught, or because the execution is given up. A lock that is held is not granted: who holds it goes first. What is found
+//! in an atomic is the newest: the step in which this happens is another operation's, and so are its choices.
 
-use super::{Abandoned, LeftOut, Op, RT, Rt, SHARED, count, panics, run};
+use super::{Abandoned, LeftOut, Op, RT, Rt, SHARED, Thread, count, panics, run};
 use fabius_trace::BugKind;
 use std::any::Any;
 use std::io::Write;
@@ -33,7 +34,9 @@ pub(super) unsafe fn at_once(rt: *mut Rt, op: &Op) -> bool {
         if (*rt).abandoned && !std::thread::panicking() {
             return outside_of_unwinding(rt, me, op);
         }
-        if !(*rt).abandoned && (&*rt).threads.iter().enumerate().any(|(id, thread)| id != me && !thread.finished) {
+        let goes_on = |(id, thread): (usize, &Thread)| id != me && !thread.finished;
+        let leaves_out = (&*rt).threads.iter().enumerate().any(goes_on) || (&*rt).may_deviate_in(me, op);
+        if !(*rt).abandoned && leaves_out {
             (*rt).left_out.set(Some(LeftOut::Unwinding(op.at)));
         }
         if (*rt).abandoned || is_ready(rt, op) {
