@@ -135,7 +135,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         self.spare.mark();
     }
 
-    /// The happens-before relation so far as a number, unless it is not found out.
+    /// The class so far as a number, unless it is not found out.
     pub fn signature(&self) -> Option<u128> {
         match &self.spare.tasks {
             _ if self.spare.is_unclassed => None,

@@ -145,7 +145,8 @@ impl Default for Workers {
 pub enum Reduction {
     /// All are run.
     None,
-    /// What follows is explored once for all beginnings that have the same steps in the same happens-before relation.
+    /// What follows is explored once for all beginnings of one class: the same steps in the same happens-before relation, or, under
+    /// weak memory, in the same execution graph (see `race/classes.rs`).
     Classes,
     /// The same, and who need not go first at a point is not tried there: see `persistent.rs`. Where that is not sound, as [`Reduction::Classes`].
     Persistent,
@@ -174,7 +175,7 @@ pub struct Outcome {
     /// States of which some steps were left out that can be made later just as well, or steps that were joined to those before
     /// ([`Options::ample`]).
     pub reduced: u64,
-    /// Distinct happens-before relations after so many executions (stateless search and random strategies), as long as they are
+    /// Distinct classes of executions ([`Reduction::Classes`]) after so many executions (stateless search and random strategies), as long as they are
     /// counted ([`Options::classes`]).
     pub growth: Vec<Grown>,
     /// After how many executions it has begun anew ([`Reduction::Adaptive`]).

@@ -36,7 +36,7 @@ pub struct Complete<'a, S> {
     pub state: &'a S,
     /// Its cost.
     pub cost: u32,
-    /// Its happens-before relation as a number, if it is counted ([`Options::classes`]).
+    /// Its class ([`Reduction::Classes`]) as a number, if it is counted ([`Options::classes`]).
     pub signature: Option<u128>,
     /// Whether everybody has finished.
     pub is_complete: bool,
@@ -49,7 +49,7 @@ pub struct Complete<'a, S> {
 /// Called with every complete execution; in parallel if there are several jobs.
 pub type Listener<'a, S> = &'a (dyn Fn(Complete<'_, S>) + Sync);
 
-/// Searches. `states` of the levels are distinct happens-before relations of complete executions, 0 where they were not counted in
+/// Searches. `states` of the levels are distinct classes of complete executions ([`Reduction::Classes`]), 0 where they were not counted in
 /// all of them; `executions` counts all that were run, also those that came to what was explored before.
 pub fn search<S>(system: &S, options: &Options, monitor: &Monitor<'_>, listener: Listener<'_, S::State>) -> Outcome
 where

@@ -44,7 +44,41 @@ fn an_access_lasts_until_its_closure_ends() {
 #[test]
 #[should_panic(expected = "data race")]
 fn an_access_lasts_as_long_as_its_pointer() {
-    two(|cell, goes_on| drop((cell.get_mut(), goes_on())), |cell| drop(cell.get()));
+    two(|cell, goes_on| drop((cell.get_mut(), goes_on(), goes_on())), |cell| drop(cell.get()));
+}
+
+#[test]
+#[should_panic(expected = "data race")]
+fn a_pointer_that_is_used_is_an_access_then() {
+    two(
+        |cell, goes_on| {
+            let pointer = cell.get_mut();
+            goes_on();
+            // SAFETY: the check is for what is not so.
+            pointer.with(|value| unsafe { *value += 1 });
+        },
+        |cell| drop(cell.get()),
+    );
+}
+
+/// As of a guard, which gives back its lock before the pointer in it is dropped.
+#[test]
+fn a_pointer_that_is_dropped_is_no_access_then() {
+    struct Guard<F: Fn()>(F);
+    impl<F: Fn()> Drop for Guard<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    two(
+        |cell, goes_on| {
+            let pointer = cell.get_mut();
+            // SAFETY: nobody else has one.
+            unsafe { *pointer.deref() += 1 };
+            let _both = (Guard(goes_on), pointer);
+        },
+        |cell| drop(cell.get()),
+    );
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub struct Compared {
 pub enum Counted {
     /// Distinct states.
     States,
-    /// Distinct happens-before relations of complete executions: where states cannot be stored.
+    /// Distinct classes of complete executions, where states cannot be stored: happens-before relations, or execution graphs under weak
+    /// memory.
     Classes,
 }
 

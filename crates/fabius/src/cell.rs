@@ -1,6 +1,6 @@
 //! [`std::cell`], with an `UnsafeCell` whose accesses are checked for data races.
 
-use crate::rt::{self, Object};
+use crate::rt::{self, Moment, Object};
 pub use std::cell::{BorrowError, BorrowMutError, Cell, LazyCell, OnceCell, Ref, RefCell, RefMut};
 use std::fmt;
 use std::panic::Location;
@@ -71,7 +71,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn begin(&self, write: bool) -> Lasting {
         let at = Location::caller();
-        rt::data(&self.object, write, at);
+        rt::data(&self.object, write, Moment::Now, at);
         rt::begins_lasting(&self.object);
         Lasting { write, at }
     }
@@ -81,14 +81,34 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[inline]
     pub fn end(&self, access: &Lasting) {
         if rt::ends_lasting(&self.object) {
-            rt::data(&self.object, access.write, access.at);
+            rt::data(&self.object, access.write, Moment::Now, access.at);
+        }
+    }
+
+    /// Ends an access by a pointer with which nothing was done since [`UnsafeCell::goes_on`]: where others have gone on meanwhile, it
+    /// lasted until the thread's last operation, and what that releases comes after it.
+    #[doc(hidden)]
+    #[inline]
+    pub fn end_of_pointer(&self, access: &Lasting) {
+        if rt::ends_lasting(&self.object) {
+            rt::data(&self.object, access.write, Moment::LastOperation, access.at);
+        }
+    }
+
+    /// Something is done in an access that has begun. Where others have gone on meanwhile, that is an access as well.
+    #[doc(hidden)]
+    #[inline]
+    #[track_caller]
+    pub fn goes_on(&self, access: &Lasting) {
+        if rt::has_lasted(&self.object) {
+            rt::data(&self.object, access.write, Moment::Now, Location::caller());
         }
     }
 
     /// As in std. Counts as an access that reads, at this moment: what is done through the pointer is not seen.
     #[track_caller]
     pub fn get(&self) -> *mut T {
-        rt::data(&self.object, false, Location::caller());
+        rt::data(&self.object, false, Moment::Now, Location::caller());
         self.data.get()
     }
 

@@ -18,7 +18,7 @@ pub struct Report {
     /// What was explored at each value of the bound. The last may be unfinished, and counts what was then explored without a bound.
     /// The states are distinct happens-before relations (with stale reads without a limit of their own: execution graphs), or 0 where not all were counted: see [`crate::Config::count_classes_in_first`].
     pub levels: Vec<LevelStats>,
-    /// Distinct happens-before relations after so many executions, if they were explored in one way only: some points of the
+    /// Distinct classes of executions (as in [`Report::levels`]) after so many, if they were explored in one way only: some points of the
     /// curve, and its end, as far as they were counted ([`crate::Config::count_classes_in_first`]).
     pub growth: Vec<Grown>,
     /// Executions that were explored in order.

@@ -1,5 +1,6 @@
 //! Cells whose accesses are checked for data races. As in loom an access lasts until its closure ends, or its pointer is dropped:
-//! another one meanwhile is a failure, also by the same thread, and also where the two are ordered.
+//! another one meanwhile is a failure, also by the same thread, and also where the two are ordered. That a pointer is dropped reads
+//! and writes nothing: as in loom, what its thread's last operation before that releases comes after the access.
 
 use std::cell;
 use std::fmt;
@@ -32,16 +33,24 @@ impl Accesses {
     }
 }
 
+/// What an access lasts as long as.
+#[derive(Clone, Copy)]
+enum By {
+    Closure,
+    Pointer,
+}
+
 /// An access that has not ended.
 struct Access<A: Deref<Target = Accesses>> {
     to: A,
     write: bool,
+    by: By,
     lasting: fabius::cell::Lasting,
 }
 
 impl<A: Deref<Target = Accesses>> Access<A> {
     #[track_caller]
-    fn begin(to: A, write: bool) -> Access<A> {
+    fn begin(to: A, write: bool, by: By) -> Access<A> {
         let lasting = to.races.begin(write);
         let now = if write { "written" } else { "read" };
         assert!(to.writing.load(Relaxed) == 0, "data race: a cell is {now} while it is being written");
@@ -49,7 +58,13 @@ impl<A: Deref<Target = Accesses>> Access<A> {
         // One thread runs at a time.
         let open = to.open(write);
         open.store(open.load(Relaxed) + 1, Relaxed);
-        Access { to, write, lasting }
+        Access { to, write, by, lasting }
+    }
+
+    /// Something is done with its pointer.
+    #[track_caller]
+    fn goes_on(&self) {
+        self.to.races.goes_on(&self.lasting);
     }
 }
 
@@ -57,8 +72,13 @@ impl<A: Deref<Target = Accesses>> Drop for Access<A> {
     fn drop(&mut self) {
         let open = self.to.open(self.write);
         open.store(open.load(Relaxed).saturating_sub(1), Relaxed);
-        if !std::thread::panicking() {
-            self.to.races.end(&self.lasting);
+        if std::thread::panicking() {
+            return;
+        }
+        match self.by {
+            By::Closure => self.to.races.end(&self.lasting),
+            // A guard that gives back its lock is dropped before the pointer in it.
+            By::Pointer => self.to.races.end_of_pointer(&self.lasting),
         }
     }
 }
@@ -72,13 +92,13 @@ pub struct UnsafeCell<T: ?Sized> {
 /// A pointer for reading, from [`UnsafeCell::get`]: an access until it is dropped.
 pub struct ConstPtr<T: ?Sized> {
     pointer: *const T,
-    _access: Access<Arc<Accesses>>,
+    access: Access<Arc<Accesses>>,
 }
 
 /// A pointer for writing, from [`UnsafeCell::get_mut`]: an access until it is dropped.
 pub struct MutPtr<T: ?Sized> {
     pointer: *mut T,
-    _access: Access<Arc<Accesses>>,
+    access: Access<Arc<Accesses>>,
 }
 
 impl<T> UnsafeCell<T> {
@@ -102,7 +122,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*const T) -> R,
     {
-        let _access = Access::begin(&*self.accesses, false);
+        let _access = Access::begin(&*self.accesses, false, By::Closure);
         f(self.data.get())
     }
 
@@ -112,20 +132,20 @@ impl<T: ?Sized> UnsafeCell<T> {
     where
         F: FnOnce(*mut T) -> R,
     {
-        let _access = Access::begin(&*self.accesses, true);
+        let _access = Access::begin(&*self.accesses, true, By::Closure);
         f(self.data.get())
     }
 
     /// An access that reads, until the pointer is dropped.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        ConstPtr { _access: Access::begin(self.accesses.clone(), false), pointer: self.data.get() }
+        ConstPtr { access: Access::begin(self.accesses.clone(), false, By::Pointer), pointer: self.data.get() }
     }
 
     /// An access that writes, until the pointer is dropped.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        MutPtr { _access: Access::begin(self.accesses.clone(), true), pointer: self.data.get() }
+        MutPtr { access: Access::begin(self.accesses.clone(), true, By::Pointer), pointer: self.data.get() }
     }
 }
 
@@ -154,16 +174,20 @@ impl<T: ?Sized> ConstPtr<T> {
     ///
     /// # Safety
     /// As for a pointer.
+    #[track_caller]
     pub unsafe fn deref(&self) -> &T {
+        self.access.goes_on();
         // SAFETY: the caller's.
         unsafe { &*self.pointer }
     }
 
     /// The pointer itself.
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
     {
+        self.access.goes_on();
         f(self.pointer)
     }
 }
@@ -180,16 +204,20 @@ impl<T: ?Sized> MutPtr<T> {
     /// # Safety
     /// As for a pointer.
     #[allow(clippy::mut_from_ref, reason = "loom's signature")]
+    #[track_caller]
     pub unsafe fn deref(&self) -> &mut T {
+        self.access.goes_on();
         // SAFETY: the caller's.
         unsafe { &mut *self.pointer }
     }
 
     /// The pointer itself.
+    #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
     {
+        self.access.goes_on();
         f(self.pointer)
     }
 }

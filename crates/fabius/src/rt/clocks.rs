@@ -33,6 +33,8 @@ struct Thread {
     missed: Vec<Missed>,
     /// Its clock when it last gave way.
     gave_way: u32,
+    /// Its clock in its last operation that was no access to a cell.
+    done: u32,
     /// What its last event accessed, and its clock ahead of the accesses to that in a row.
     last: Option<usize>,
     entry: Clock,
@@ -55,6 +57,14 @@ struct Missed {
     before: Clock,
     stored: (Place, Ordering),
     loaded: (Place, Ordering),
+}
+
+/// When a thread has accessed a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Now,
+    /// In its last operation: what that releases comes after the access.
+    LastOperation,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +140,9 @@ impl Clocks {
 
     /// What the thread does from now on is not part of what it has released.
     fn tick(&mut self, thread: usize) {
-        self.thread(thread).clock[thread] += 1;
+        let this = self.thread(thread);
+        this.done = this.clock[thread];
+        this.clock[thread] += 1;
     }
 
     /// The thread does something to a variable, or to none.
@@ -423,11 +435,23 @@ impl Clocks {
     }
 
     /// An access to a cell.
-    pub fn data(&mut self, thread: usize, cell: usize, write: bool, place: Place) -> Result<(), Race> {
+    pub fn data(
+        &mut self,
+        (thread, cell): (usize, usize),
+        write: bool,
+        moment: Moment,
+        place: Place,
+    ) -> Result<(), Race> {
         self.goes_to(thread, Some(cell));
         let clock = self.clock(thread);
-        let second = Touched { thread, place, clock: at(&clock, thread) };
+        let done = self.threads[thread].done;
         let data = entry(&mut self.data, cell);
+        let before = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
+        let now = match moment {
+            Moment::Now => at(&clock, thread),
+            Moment::LastOperation => done.max(before.unwrap_or(0)),
+        };
+        let second = Touched { thread, place, clock: now };
         let before = data.write.iter().chain(data.reads.iter().filter(|_| write));
         if let Some(first) = before.copied().find(|t| t.clock > at(&clock, t.thread)) {
             let remedy = self.remedy(thread, first);
@@ -440,7 +464,7 @@ impl Clocks {
             data.reads.push(second);
         }
         if self.deviates {
-            self.tick(thread);
+            self.thread(thread).clock[thread] += 1;
         }
         Ok(())
     }

@@ -16,6 +16,16 @@ pub(crate) fn begins_lasting(object: &Object) {
     });
 }
 
+/// Whether others may have gone on since it began, and not ended.
+#[inline]
+pub(crate) fn has_lasted(object: &Object) -> bool {
+    let lasts = |rt: &mut Rt| {
+        let (me, object) = (rt.current as u32, object.id_in(rt));
+        rt.lasting.iter().any(|(who, what, began)| (*who, *what) == (me, object) && *began != rt.steps)
+    };
+    with(|rt| trial::aside(|| lasts(rt))).unwrap_or(false)
+}
+
 /// It ends. Says whether others may have gone on meanwhile.
 #[inline]
 pub(crate) fn ends_lasting(object: &Object) -> bool {

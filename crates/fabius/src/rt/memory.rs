@@ -4,7 +4,7 @@
 //! newest costs nothing, any other that [`super::history`] and [`super::sc_order`] allow as much as a preemption.
 
 use super::clock::{Clock, Did, Place};
-use super::clocks::Done;
+use super::clocks::{Done, Moment};
 use super::history::{MOST, Word};
 use super::point::must_not_switch;
 use super::{Edges, LeavesOut, LeftOut, Object, Op, Refine, Rt, Settings, trial};
@@ -292,7 +292,7 @@ pub(crate) fn made(object: &Object, at: Place) {
         if rt.settings.refine.contains(Refine::RACES) && !rt.abandoned {
             let variable = object.id_in(rt) as usize;
             // Nobody else knows of it.
-            let _ = rt.clocks.data(rt.current, variable, true, at);
+            let _ = rt.clocks.data((rt.current, variable), true, Moment::Now, at);
         }
     });
 }

@@ -58,13 +58,13 @@ mod words;
 
 pub(crate) use clock::Did;
 pub use clocks::Left;
-pub(crate) use clocks::{Race, Touched, comes_after, comes_before, comes_between, leaves, reads, takes};
+pub(crate) use clocks::{Moment, Race, Touched, comes_after, comes_before, comes_between, leaves, reads, takes};
 pub(crate) use ending::{finish, wait_for};
 pub(crate) use execution::Execution;
 pub(crate) use failure::{Failure, LeftOut, SHARED};
 pub(crate) use fiber::{Job, usual_stack};
 pub(crate) use here::Here;
-pub(crate) use lasting::{begins_lasting, ends_lasting};
+pub(crate) use lasting::{begins_lasting, ends_lasting, has_lasted};
 pub(crate) use limit::Limit;
 pub(crate) use locals::{Locals, local};
 pub(crate) use memory::{Found, Kind, Watched, Ways, does, edges, edges_of, fence, find, forgotten, made, watched};
@@ -370,7 +370,7 @@ pub(crate) fn choose_freely(alternatives: u32, at: &'static Location<'static>) -
 
 /// An access to tracked memory, which is not a scheduling point.
 #[inline]
-pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>) {
+pub(crate) fn data(object: &Object, write: bool, moment: Moment, at: &'static Location<'static>) {
     let rt = RT.get();
     if rt.is_null() {
         return;
@@ -402,7 +402,7 @@ pub(crate) fn data(object: &Object, write: bool, at: &'static Location<'static>)
     if this.want_accesses {
         this.log(variable.into(), write, false);
     }
-    if let Err(race) = this.clocks.data(this.current, variable as usize, write, at) {
+    if let Err(race) = this.clocks.data((this.current, variable as usize), write, moment, at) {
         this.has_raced(race, "data race: two accesses to a cell that nothing orders", at);
     }
 }
