@@ -55,6 +55,26 @@ pub(super) struct ScOrder {
     fences: Vec<Event>,
 }
 
+/// One event of each thread that has any.
+fn events(of: &[u32]) -> impl Iterator<Item = Event> + '_ {
+    let all = of.iter().enumerate().filter(|(_, index)| **index > 0);
+    all.map(|(thread, index)| Event { thread, index: *index })
+}
+
+/// Of each thread the first.
+fn put_first(event: Event, firsts: &mut Clock) {
+    if firsts.len() <= event.thread {
+        firsts.resize(event.thread + 1, 0);
+    }
+    let first = &mut firsts[event.thread];
+    *first = if *first == 0 { event.index } else { event.index.min(*first) };
+}
+
+/// Whether it is one of these, or a later one of its thread.
+fn is_behind(event: Event, firsts: &[u32]) -> bool {
+    (1..=event.index).contains(&at(firsts, event.thread))
+}
+
 impl ScOrder {
     pub fn clear(&mut self) {
         self.threads.iter_mut().for_each(Vec::clear);
@@ -128,25 +148,36 @@ impl ScOrder {
         self.edges(access).into_iter().all(|(from, to)| self.put_before(from, to))
     }
 
-    /// What comes before what: a deviation comes before what is there already.
+    /// What comes before what: a deviation comes before what is there already. Of each thread the last fence ahead of it and the
+    /// first event behind it tell of all others of that thread.
     fn edges(&self, access: &Access<'_>) -> Vec<(Event, Event)> {
-        let mut edges = Vec::new();
         let behind = &access.history.stores[access.position + 1..];
-        let earlier = || self.fences.iter().filter(|fence| fence.is_in(access.clock));
+        if behind.is_empty() {
+            return Vec::new();
+        }
+        let (mut after, mut after_strong) = (Clock::new(), Clock::new());
         for store in behind {
             let Some(writer) = store.writer else { continue };
             let fences = self.fences.iter().filter_map(|fence| self.node(*fence));
             for node in self.node(writer).into_iter().chain(fences) {
+                if is_behind(node.event, &after_strong) {
+                    continue;
+                }
                 let is_fence = node.variable.is_none();
                 let is_after = node.event == writer || writer.is_in(&node.clock);
                 let is_after_load = is_fence && store.reads.iter().any(|read| read.first.is_in(&node.clock));
                 if is_after || is_after_load {
-                    edges.extend(earlier().map(|fence| (*fence, node.event)));
+                    put_first(node.event, &mut after);
                 }
-                if is_after && access.is_strong {
-                    edges.push((access.event, node.event));
+                if is_after {
+                    put_first(node.event, &mut after_strong);
                 }
             }
+        }
+        let mut edges: Vec<_> =
+            events(&self.fences_in(access.clock)).flat_map(|fence| events(&after).map(move |to| (fence, to))).collect();
+        if access.is_strong {
+            edges.extend(events(&after_strong).map(|to| (access.event, to)));
         }
         edges
     }
@@ -213,6 +244,9 @@ impl ScOrder {
         let Some(first) = self.node(from) else { return true };
         if from == to || to.is_in(&first.before) {
             return false;
+        }
+        if self.node(to).is_some_and(|node| from.is_in(&node.before)) {
+            return true;
         }
         let mut added = copy(&first.before);
         from.put_in(&mut added);
