@@ -2,7 +2,7 @@
 
 use fabius_loom as loom;
 use loom::cell::{Cell, UnsafeCell};
-use loom::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use loom::sync::atomic::{AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
 use loom::sync::{Arc, Notify};
 use loom::{future, thread};
 
@@ -42,9 +42,38 @@ fn an_access_lasts_until_its_closure_ends() {
 }
 
 #[test]
-#[should_panic(expected = "data race")]
+#[should_panic(expected = "two accesses to a cell that nothing orders")]
 fn an_access_lasts_as_long_as_its_pointer() {
-    two(|cell, goes_on| drop((cell.get_mut(), goes_on(), goes_on())), |cell| drop(cell.get()));
+    two(
+        |cell, goes_on| {
+            let pointer = cell.get_mut();
+            goes_on();
+            // No other thread goes on in between.
+            UnsafeCell::new(0).with(|_| ());
+            drop(pointer);
+        },
+        |cell| drop(cell.get()),
+    );
+}
+
+#[test]
+#[should_panic(expected = "two accesses to a cell that nothing orders")]
+fn a_pointer_that_another_thread_drops_was_used_before() {
+    loom::model(|| {
+        let shared = Arc::new(Shared((UnsafeCell::new(0), AtomicUsize::new(0))));
+        let (theirs, dropped) = (shared.clone(), shared.clone());
+        let reader = thread::spawn(move || {
+            if theirs.0.1.load(Relaxed) == 1 {
+                reads(&theirs.0.0);
+            }
+        });
+        let pointer = Shared(shared.0.0.get_mut());
+        let drops = thread::spawn(move || {
+            drop({ pointer });
+            dropped.0.1.store(1, Relaxed);
+        });
+        [reader, drops].into_iter().for_each(|thread| thread.join().unwrap());
+    });
 }
 
 #[test]

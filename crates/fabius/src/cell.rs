@@ -85,8 +85,9 @@ impl<T: ?Sized> UnsafeCell<T> {
         }
     }
 
-    /// Ends an access by a pointer with which nothing was done since [`UnsafeCell::goes_on`]: where others have gone on meanwhile, it
-    /// lasted until the thread's last operation, and what that releases comes after it.
+    /// Ends an access by a pointer, where what was done with it was told by [`UnsafeCell::goes_on`]. If others have gone on meanwhile, it
+    /// lasted until the thread's last operation, and what that releases comes after it; until now, if the thread has since accessed any
+    /// cell, or joined another thread.
     #[doc(hidden)]
     #[inline]
     pub fn end_of_pointer(&self, access: &Lasting) {

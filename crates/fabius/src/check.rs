@@ -380,7 +380,7 @@ fn conclude(
 fn without_what_loom_leaves_out(completed: Option<u32>) -> String {
     let whole = completed.map(|k| format!(" (all were explored within {k})")).unwrap_or_default();
     format!(
-        "as loom without executions in which a thread that has given way goes on while another can, a value is found again that its \
+        "much as loom without executions in which a thread that has given way goes on while another can, a value is found again that its \
          thread knew to be old before it gave way, a store comes late, or an exchange finds an old value{whole}; \
          `FABIUS_STALE_READS=all` explores these, too"
     )

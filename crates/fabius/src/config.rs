@@ -236,8 +236,9 @@ impl Config {
     }
 
     /// As [`Config::free_stale_reads`], and what loom leaves out need not be explored to the end. If all else has been and none fails,
-    /// and what is left is more than some ten thousand executions, that is the answer, which says so. What loom leaves out: a
-    /// thread that has given way goes on, or is chosen, though others can go on that have not; a load finds a value again that is not the newest
+    /// and what is left is more than some ten thousand executions, that is the answer, which says so. What loom leaves out, or
+    /// nearly: a thread that has given way goes on, or is chosen, though others can go on that have not, or have done so less often (in loom
+    /// it waits for one step of another); a load finds a value again that is not the newest
     /// and that its thread found or stored before it gave way; what may store finds a store that is not the newest, or a store takes its
     /// place before others. Loops that give way have very many such executions. `FABIUS_STALE_READS=all` in the environment takes this back.
     ///

@@ -1,6 +1,8 @@
 //! Cells whose accesses are checked for data races. As in loom an access lasts until its closure ends, or its pointer is dropped:
 //! another one meanwhile is a failure, also by the same thread, and also where the two are ordered. That a pointer is dropped reads
-//! and writes nothing: as in loom, what its thread's last operation before that releases comes after the access.
+//! and writes nothing: what an operation immediately before that releases comes after the access, as in loom. What is done with a
+//! pointer is an access when it is done, which it is not in loom; what is done with a reference from [`MutPtr::deref`] later is not
+//! seen, in either.
 
 use std::cell;
 use std::fmt;

@@ -33,7 +33,7 @@ struct Thread {
     missed: Vec<Missed>,
     /// Its clock when it last gave way.
     gave_way: u32,
-    /// Its clock in its last operation that was no access to a cell.
+    /// Its clock in its last operation; 0 where it has since accessed a cell, or learnt of another thread's end.
     done: u32,
     /// What its last event accessed, and its clock ahead of the accesses to that in a row.
     last: Option<usize>,
@@ -63,7 +63,7 @@ struct Missed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moment {
     Now,
-    /// In its last operation: what that releases comes after the access.
+    /// In its last operation: what that releases comes after the access. If it has done anything since, also to a cell, now.
     LastOperation,
 }
 
@@ -175,7 +175,9 @@ impl Clocks {
         self.goes_to(ended, None);
         self.goes_to(thread, None);
         let before = self.clock(ended);
-        join(&mut self.thread(thread).clock, &before);
+        let this = self.thread(thread);
+        join(&mut this.clock, &before);
+        this.done = 0;
     }
 
     /// An operation on a lock, a channel or the like.
@@ -444,12 +446,12 @@ impl Clocks {
     ) -> Result<(), Race> {
         self.goes_to(thread, Some(cell));
         let clock = self.clock(thread);
-        let done = self.threads[thread].done;
+        let done = std::mem::take(&mut self.thread(thread).done);
         let data = entry(&mut self.data, cell);
         let before = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
         let now = match moment {
-            Moment::Now => at(&clock, thread),
-            Moment::LastOperation => done.max(before.unwrap_or(0)),
+            Moment::LastOperation if done > 0 => done.max(before.unwrap_or(0)),
+            Moment::Now | Moment::LastOperation => at(&clock, thread),
         };
         let second = Touched { thread, place, clock: now };
         let before = data.write.iter().chain(data.reads.iter().filter(|_| write));
