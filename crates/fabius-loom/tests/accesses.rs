@@ -69,7 +69,7 @@ fn a_pointer_that_another_thread_drops_was_used_before() {
         });
         let pointer = Shared(shared.0.0.get_mut());
         let drops = thread::spawn(move || {
-            drop({ pointer });
+            drop(pointer);
             dropped.0.1.store(1, Relaxed);
         });
         [reader, drops].into_iter().for_each(|thread| thread.join().unwrap());
