@@ -41,8 +41,7 @@ pub struct Compared {
 pub enum Counted {
     /// Distinct states.
     States,
-    /// Distinct classes of complete executions, where states cannot be stored: happens-before relations, or execution graphs under weak
-    /// memory.
+    /// Distinct happens-before relations of complete executions: where states cannot be stored.
     Classes,
 }
 
