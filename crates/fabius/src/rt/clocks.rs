@@ -448,9 +448,9 @@ impl Clocks {
         let clock = self.clock(thread);
         let done = std::mem::take(&mut self.thread(thread).done);
         let data = entry(&mut self.data, cell);
-        let before = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
+        let own = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
         let now = match moment {
-            Moment::LastOperation if done > 0 => done.max(before.unwrap_or(0)),
+            Moment::LastOperation if done > 0 => done.max(own.unwrap_or(0)),
             Moment::Now | Moment::LastOperation => at(&clock, thread),
         };
         let second = Touched { thread, place, clock: now };

@@ -57,8 +57,7 @@ impl LeftOut {
             ),
             LeftOut::Unwinding(at) => format!(
                 "a panic unwound a stack over the operation of {}:{} without letting others go on before or finding an old value, \
-                 and was caught: \
-                 not all ways to go on were explored",
+                 and was caught: not all ways to go on were explored",
                 at.file(),
                 at.line()
             ),
