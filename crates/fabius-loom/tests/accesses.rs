@@ -58,6 +58,29 @@ fn an_access_lasts_as_long_as_its_pointer() {
 
 #[test]
 #[should_panic(expected = "two accesses to a cell that nothing orders")]
+fn an_access_lasts_until_behind_a_join() {
+    loom::model(|| {
+        let shared = Arc::new(Shared((UnsafeCell::new(0), [0, 0].map(AtomicUsize::new))));
+        let theirs = shared.clone();
+        let reader = thread::spawn(move || {
+            let [goes_on, dropped] = &theirs.0.1;
+            // Not before the pointer is dropped, so that the accesses are not at the same time.
+            if dropped.load(Relaxed) == 1 && goes_on.load(SeqCst) == 1 {
+                reads(&theirs.0.0);
+            }
+        });
+        let other = thread::spawn(|| ());
+        let pointer = shared.0.0.get_mut();
+        shared.0.1[0].store(1, SeqCst);
+        other.join().unwrap();
+        drop(pointer);
+        shared.0.1[1].store(1, Relaxed);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+#[should_panic(expected = "two accesses to a cell that nothing orders")]
 fn a_pointer_that_another_thread_drops_was_used_before() {
     loom::model(|| {
         let shared = Arc::new(Shared((UnsafeCell::new(0), AtomicUsize::new(0))));
