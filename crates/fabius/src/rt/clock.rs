@@ -14,6 +14,12 @@ pub(super) fn copy(clock: &[u32]) -> Clock {
     Clock::from_slice(clock)
 }
 
+/// Makes it the same, without a new allocation.
+pub(super) fn set(clock: &mut Clock, other: &[u32]) {
+    clock.clear();
+    clock.extend_from_slice(other);
+}
+
 pub(super) fn join(clock: &mut Clock, other: &[u32]) {
     clock.iter_mut().zip(other).for_each(|(mine, other)| *mine = (*mine).max(*other));
     if let Some(more) = other.get(clock.len()..) {

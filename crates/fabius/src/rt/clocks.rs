@@ -15,7 +15,7 @@
 //! (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing. Who receives a message
 //! comes after who has sent that one ([`Left`]).
 
-use super::clock::{Clock, Did, Event, Place, acquires, at, copy, join, releases};
+use super::clock::{Clock, Did, Event, Place, acquires, at, copy, join, releases, set};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
 use super::{Object as Id, Op, Refine};
@@ -40,6 +40,15 @@ struct Thread {
     entry: Clock,
 }
 
+impl Thread {
+    fn clear(&mut self) {
+        let Thread { clock, found, fenced, missed, gave_way, done, last, entry } = self;
+        [clock, found, fenced, entry].into_iter().for_each(Clock::clear);
+        missed.clear();
+        (*gave_way, *done, *last) = (0, 0, None);
+    }
+}
+
 #[derive(Debug, Default)]
 struct Object {
     /// What comes before its next reader, and before its next writer.
@@ -49,6 +58,15 @@ struct Object {
     history: History,
     /// Of what is handed on piece by piece, for each piece what comes before who gets it.
     left: Vec<Clock>,
+}
+
+impl Object {
+    fn clear(&mut self) {
+        let Object { written, touched, history, left } = self;
+        [written, touched].into_iter().for_each(Clock::clear);
+        history.clear();
+        left.clear();
+    }
 }
 
 /// A load that found a store and made no edge with it.
@@ -98,6 +116,8 @@ pub(super) struct Clocks {
     order: ScOrder,
     /// Whether operations on atomics may deviate.
     pub deviates: bool,
+    /// Whether it is kept what made no edge, for the report of a race.
+    pub explains: bool,
 }
 
 /// An operation on an atomic: how it came out, at which store.
@@ -119,19 +139,28 @@ fn entry<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
 }
 
 impl Clocks {
+    /// Nothing has happened; memory is kept.
     pub fn clear(&mut self) {
-        self.threads.clear();
-        self.objects.clear();
-        self.data.clear();
+        self.threads.iter_mut().for_each(Thread::clear);
+        self.objects.iter_mut().for_each(Object::clear);
+        for Data { write, reads } in &mut self.data {
+            *write = None;
+            reads.clear();
+        }
         self.order.clear();
     }
 
+    #[inline]
     fn thread(&mut self, thread: usize) -> &mut Thread {
-        let entry = entry(&mut self.threads, thread);
-        if at(&entry.clock, thread) == 0 {
-            join(&mut entry.clock, &[vec![0; thread], vec![1]].concat());
+        if self.threads.get(thread).is_none_or(|this| this.clock.len() <= thread) {
+            self.begins(thread);
         }
-        entry
+        &mut self.threads[thread]
+    }
+
+    #[cold]
+    fn begins(&mut self, thread: usize) {
+        Event { thread, index: 1 }.put_in(&mut entry(&mut self.threads, thread).clock);
     }
 
     fn clock(&mut self, thread: usize) -> Clock {
@@ -183,17 +212,17 @@ impl Clocks {
     /// An operation on a lock, a channel or the like.
     pub fn touches(&mut self, thread: usize, object: usize, write: bool) {
         self.goes_to(thread, Some(object));
-        let mut clock = self.clock(thread);
+        self.thread(thread);
+        let clock = &mut self.threads[thread].clock;
         let object = entry(&mut self.objects, object);
         if write {
-            join(&mut clock, &object.touched);
-            object.written.clone_from(&clock);
-            object.touched.clone_from(&clock);
+            join(clock, &object.touched);
+            set(&mut object.written, clock);
+            set(&mut object.touched, clock);
         } else {
-            join(&mut clock, &object.written);
-            join(&mut object.touched, &clock);
+            join(clock, &object.written);
+            join(&mut object.touched, clock);
         }
-        self.thread(thread).clock = clock;
         self.tick(thread);
     }
 
@@ -243,9 +272,9 @@ impl Clocks {
         history
     }
 
-    /// The values that an atomic has had, in modification order.
-    pub fn values<T>(&self, atomic: usize, value: impl Fn(&Word) -> T) -> Vec<T> {
-        self.objects[atomic].history.stores.iter().map(|store| value(&store.value)).collect()
+    /// The value of the store at a position.
+    pub fn value(&self, atomic: usize, position: usize) -> &Word {
+        &self.objects[atomic].history.stores[position].value
     }
 
     /// The position of the store than which so many are newer.
@@ -304,7 +333,7 @@ impl Clocks {
     }
 
     /// Whether the order of sequentially consistent operations lets an operation come out so.
-    pub fn allows(&mut self, done: Done) -> bool {
+    pub fn allows(&self, done: Done) -> bool {
         if self.order.is_empty() {
             return true;
         }
@@ -338,10 +367,11 @@ impl Clocks {
         let this = &mut self.threads[thread];
         let history = &mut entry(&mut self.objects, atomic).history;
         let event = Event { thread, index: this.clock[thread] };
-        let ahead = if self.order.is_empty() { Clock::new() } else { copy(&this.clock) };
+        let acquires = did.loads() && acquires(order);
+        let ahead = (acquires && !self.order.is_empty()).then(|| copy(&this.clock));
         let source = history.stores.get(position);
         if let Some(source) = source.filter(|_| did.loads()) {
-            let what = if acquires(order) { &mut this.clock } else { &mut this.found };
+            let what = if acquires { &mut this.clock } else { &mut this.found };
             join(what, &source.released);
             let unseen = source.before.iter().enumerate().any(|(t, c)| *c > at(&this.clock, t));
             if let Some(stored) = source.place.filter(|_| unseen) {
@@ -352,13 +382,13 @@ impl Clocks {
         if self.deviates && (order == SeqCst || !self.order.is_empty()) {
             let (is_strong, stores) = (order == SeqCst, did.stores());
             let (clock, entry, history) = (&this.clock, &this.entry, &*history);
-            let access =
-                Access { event, variable: atomic, clock, ahead: &ahead, entry, is_strong, stores, history, position };
+            let ahead = ahead.as_ref().unwrap_or(clock);
+            let access = Access { event, variable: atomic, clock, ahead, entry, is_strong, stores, history, position };
             self.order.access(&access);
         }
         if did.stores() {
             let mut released = if releases(order) { copy(&this.clock) } else { copy(&this.fenced) };
-            let mut before = copy(&this.clock);
+            let mut before = if self.explains { copy(&this.clock) } else { Clock::new() };
             if let Some(source) = source.filter(|_| did.goes_on()) {
                 join(&mut released, &source.released);
                 join(&mut before, &source.before);
@@ -373,7 +403,7 @@ impl Clocks {
                 place: Some(place),
                 order,
                 changes: did.goes_on(),
-                reads: Vec::new(),
+                reads: history.unused.pop().unwrap_or_default(),
                 step,
             };
             if self.deviates {
@@ -415,7 +445,7 @@ impl Clocks {
             join(&mut this.clock, &found);
         }
         if releases(order) {
-            this.fenced.clone_from(&this.clock);
+            set(&mut this.fenced, &this.clock);
         }
         if self.deviates && order == SeqCst {
             let this = &self.threads[thread];

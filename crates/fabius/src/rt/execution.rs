@@ -29,6 +29,7 @@ impl Execution {
         forget_panics();
         rt.settings = settings;
         rt.clocks.deviates = settings.refine.contains(Refine::WEAK);
+        rt.clocks.explains = settings.record;
         if !rt.loops.is(loops) {
             rt.loops.clone_from(loops);
         }
@@ -124,6 +125,9 @@ impl Execution {
     fn run_out(&mut self) {
         let rt = self.get_mut();
         rt.settings.record = false;
+        // Nobody asks any more what it could have found, or what races.
+        rt.settings.refine = rt.settings.refine.without(Refine::WEAK.with(Refine::RACES));
+        rt.settings.deviations = 0;
         rt.settings.max_steps = u32::MAX;
         rt.has_patience();
         rt.hurries = true;

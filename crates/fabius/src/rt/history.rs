@@ -151,6 +151,14 @@ pub(super) fn fences(store: &Store, to: &mut Clock) {
     store.reads.iter().for_each(|read| join(to, &read.fences));
 }
 
+/// Keeps the memory of a store that is gone.
+fn keep(Store { mut reads, .. }: Store, unused: &mut Vec<Vec<Read>>) {
+    reads.clear();
+    if reads.capacity() > 0 {
+        unused.push(reads);
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct History {
     /// In modification order; where it is empty, nobody has stored anything.
@@ -158,9 +166,19 @@ pub(super) struct History {
     pub dropped: Dropped,
     /// How many were left when it was last looked for those that nobody can find.
     pub left: usize,
+    /// Memory for the loads of stores to come.
+    pub unused: Vec<Vec<Read>>,
 }
 
 impl History {
+    /// Nobody has stored anything; memory is kept.
+    pub fn clear(&mut self) {
+        let History { stores, dropped: Dropped { strong, fences }, left, unused } = self;
+        stores.drain(..).for_each(|store| keep(store, unused));
+        [strong, fences].into_iter().for_each(Clock::clear);
+        *left = 0;
+    }
+
     /// The position of the oldest store that an operation of a thread with this clock may find.
     pub fn floor(&self, clock: &[u32]) -> usize {
         let known = |store: &Store| store.is_known(clock) || store.is_seen(clock);
@@ -225,6 +243,7 @@ impl History {
         let dropped = free.min(self.stores.len() - 1).max(cut);
         for store in self.stores.drain(..dropped) {
             self.dropped.add(&store);
+            keep(store, &mut self.unused);
         }
         self.left = self.stores.len();
         cut > free

@@ -9,6 +9,7 @@ use super::history::{MOST, Word};
 use super::point::must_not_switch;
 use super::{Edges, LeavesOut, LeftOut, Object, Op, Refine, Rt, Settings, trial};
 use fabius_explore::system::{FoundStore, Usual};
+use smallvec::SmallVec;
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
@@ -141,7 +142,7 @@ impl Rt {
         if floor == last || must_not_switch(self) || self.does_not_deviate() {
             return usual;
         }
-        let values: Vec<T> = self.clocks.values(atomic, value);
+        let value = |rt: &Rt, position| value(rt.clocks.value(atomic, position));
         // What is left out is asked about all the same: a schedule says the same to all searches.
         let oldest = match (self.settings.leaves_out, kind) {
             (LeavesOut::Nothing, _) => floor,
@@ -149,9 +150,9 @@ impl Rt {
             (_, Kind::Stores) => last,
         };
         let mut possible = 0;
-        let mut all = Vec::new();
+        let mut all = SmallVec::<[Ways; 8]>::new();
         for (newer, position) in (oldest..=last).rev().enumerate().take(MOST) {
-            let ways = ways(values[position]).filter(|did| {
+            let ways = ways(value(self, position)).filter(|did| {
                 self.is_possible(
                     did,
                     position == last,
@@ -162,7 +163,7 @@ impl Rt {
             all.push(ways);
         }
         let newer = self.deviate(atomic, possible, newest_for);
-        Found { value: values[last - newer as usize], newest, newer, ways: all[newer as usize] }
+        Found { value: value(self, last - newer as usize), newest, newer, ways: all[newer as usize] }
     }
 
     /// What an operation finds in a trial, which leaves alone what is kept of stores: the newest, or the oldest that the
@@ -178,7 +179,7 @@ impl Rt {
         if loads { Found { value, newer: 1, ways, ..usual } } else { usual }
     }
 
-    fn is_possible(&mut self, did: Did, is_newest: bool, done: Done) -> bool {
+    fn is_possible(&self, did: Did, is_newest: bool, done: Done) -> bool {
         is_newest || self.clocks.has_room(done, did) && self.clocks.allows(done)
     }
 

@@ -52,7 +52,24 @@ pub(super) struct Access<'a> {
 pub(super) struct ScOrder {
     /// Those of each thread, as they come.
     threads: Vec<Vec<Node>>,
-    fences: Vec<Event>,
+    /// Which of these are fences, by their numbers and where they are.
+    fences: Vec<Vec<(u32, usize)>>,
+}
+
+/// What comes before what by an access: each of these fences before each event, of each thread the first, and the access before
+/// others.
+#[derive(Default)]
+struct Edges {
+    fences: Clock,
+    after_fences: Clock,
+    after: Clock,
+}
+
+impl Edges {
+    fn all(&self, access: Event) -> impl Iterator<Item = (Event, Event)> + '_ {
+        let of_fences = events(&self.fences).flat_map(|fence| events(&self.after_fences).map(move |to| (fence, to)));
+        of_fences.chain(events(&self.after).map(move |to| (access, to)))
+    }
 }
 
 /// One event of each thread that has any.
@@ -78,7 +95,7 @@ fn is_behind(event: Event, firsts: &[u32]) -> bool {
 impl ScOrder {
     pub fn clear(&mut self) {
         self.threads.iter_mut().for_each(Vec::clear);
-        self.fences.clear();
+        self.fences.iter_mut().for_each(Vec::clear);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -88,7 +105,10 @@ impl ScOrder {
     /// The fences before what has this clock.
     pub fn fences_in(&self, clock: &[u32]) -> Clock {
         let mut known = Clock::new();
-        self.fences.iter().filter(|fence| fence.is_in(clock)).for_each(|fence| fence.put_in(&mut known));
+        for (thread, fences) in self.fences.iter().enumerate() {
+            let index = fences.iter().rev().map(|(index, _)| *index).find(|index| *index <= at(clock, thread));
+            index.inspect(|index| Event { thread, index: *index }.put_in(&mut known));
+        }
         known
     }
 
@@ -123,7 +143,10 @@ impl ScOrder {
         }
         self.close(&mut before);
         self.add(Node { event, variable: None, leaves: event.index, clock: copy(clock), before });
-        self.fences.push(event);
+        if self.fences.len() <= event.thread {
+            self.fences.resize_with(event.thread + 1, Vec::new);
+        }
+        self.fences[event.thread].push((event.index, self.threads[event.thread].len() - 1));
     }
 
     /// Whether an access that deviates closes no circle.
@@ -132,7 +155,7 @@ impl ScOrder {
     /// includes what the access comes before.
     pub fn allows(&self, access: &Access<'_>) -> bool {
         let before = if access.is_strong { self.before(access) } else { Clock::new() };
-        self.edges(access).into_iter().all(|(from, to)| {
+        self.edges(access).all(access.event).all(|(from, to)| {
             let known = if from == access.event { Some(&before) } else { self.node(from).map(|node| &node.before) };
             known.is_none_or(|known| from != to && !to.is_in(known))
         })
@@ -145,39 +168,45 @@ impl ScOrder {
             let (event, variable) = (access.event, Some(access.variable));
             self.add(Node { event, variable, leaves: 0, clock: Clock::new(), before });
         }
-        self.edges(access).into_iter().all(|(from, to)| self.put_before(from, to))
+        self.edges(access).all(access.event).all(|(from, to)| self.put_before(from, to))
     }
 
     /// What comes before what: a deviation comes before what is there already. Of each thread the last fence ahead of it and the
     /// first event behind it tell of all others of that thread.
-    fn edges(&self, access: &Access<'_>) -> Vec<(Event, Event)> {
+    fn edges(&self, access: &Access<'_>) -> Edges {
         let behind = &access.history.stores[access.position + 1..];
-        if behind.is_empty() {
-            return Vec::new();
+        let mut edges = Edges::default();
+        if !behind.is_empty() {
+            edges.fences = self.fences_in(access.clock);
         }
-        let (mut after, mut after_strong) = (Clock::new(), Clock::new());
+        if edges.fences.is_empty() && !access.is_strong {
+            return edges;
+        }
         for store in behind {
             let Some(writer) = store.writer else { continue };
-            let fences = self.fences.iter().filter_map(|fence| self.node(*fence));
-            for node in self.node(writer).into_iter().chain(fences) {
-                if is_behind(node.event, &after_strong) {
-                    continue;
-                }
-                let is_fence = node.variable.is_none();
-                let is_after = node.event == writer || writer.is_in(&node.clock);
-                let is_after_load = is_fence && store.reads.iter().any(|read| read.first.is_in(&node.clock));
-                if is_after || is_after_load {
-                    put_first(node.event, &mut after);
-                }
-                if is_after {
-                    put_first(node.event, &mut after_strong);
+            if let Some(node) = self.node(writer) {
+                put_first(node.event, &mut edges.after_fences);
+                put_first(node.event, &mut edges.after);
+            }
+            for (nodes, fences) in self.threads.iter().zip(&self.fences) {
+                for fence in fences.iter().map(|(_, position)| &nodes[*position]) {
+                    if is_behind(fence.event, &edges.after) {
+                        break;
+                    }
+                    let is_after = writer.is_in(&fence.clock);
+                    if is_after || store.reads.iter().any(|read| read.first.is_in(&fence.clock)) {
+                        put_first(fence.event, &mut edges.after_fences);
+                    }
+                    if is_after {
+                        // The later ones of the thread come after it.
+                        put_first(fence.event, &mut edges.after);
+                        break;
+                    }
                 }
             }
         }
-        let mut edges: Vec<_> =
-            events(&self.fences_in(access.clock)).flat_map(|fence| events(&after).map(move |to| (fence, to))).collect();
-        if access.is_strong {
-            edges.extend(events(&after_strong).map(|to| (access.event, to)));
+        if !access.is_strong {
+            edges.after.clear();
         }
         edges
     }

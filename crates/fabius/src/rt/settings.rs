@@ -38,6 +38,10 @@ impl Refine {
     pub fn with(self, other: Refine) -> Refine {
         Refine(self.0 | other.0)
     }
+
+    pub fn without(self, other: Refine) -> Refine {
+        Refine(self.0 & !other.0)
+    }
 }
 
 /// What a search does not try that looks for bugs beside another one, which tries all.
