@@ -120,6 +120,17 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
         &self.spare.log.ahead
     }
 
+    /// From here on it is told what the steps of a move come to ([`Execution::passed`]).
+    pub fn tells_what_it_passes(&mut self) {
+        self.spare.tells_what_is_passed = true;
+        self.spare.passed.clear();
+    }
+
+    /// What the steps of moves came to since then, but for the last step of each, and the numbers of these steps.
+    pub fn passed(&self) -> &[(u128, u128)] {
+        &self.spare.passed
+    }
+
     /// Whether such points are remembered.
     pub fn has_marks(&self) -> bool {
         self.spare.marks.is_on

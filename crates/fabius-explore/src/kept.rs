@@ -108,6 +108,9 @@ pub(crate) struct Kept {
     pub taken_last: Taken,
     /// What is known of points of that, and of this one.
     pub marks: Marks,
+    /// What the steps of the last move came to, but for the last one, and the number of each step; whether that is asked.
+    pub passed: Vec<(u128, u128)>,
+    pub tells_what_is_passed: bool,
     pub pending_delays: u32,
     /// The last step, if it is a load of a variable with a history.
     pub load: Option<(TaskId, u64)>,
@@ -127,6 +130,7 @@ impl Kept {
         self.tasks = None;
         std::mem::swap(&mut self.taken, &mut self.taken_last);
         self.taken.clear();
+        self.tells_what_is_passed = false;
         self.pending_delays = 0;
         self.load = None;
         self.steps = 0;
@@ -216,8 +220,14 @@ impl Kept {
     /// What the first step and those behind it come to, but for the last one.
     #[inline(always)]
     fn follow(&mut self, first: Option<Step>, before: &[Made], mut history: Option<&mut History>) {
-        let Kept { classes, taken, numbers, marks, is_unclassed, .. } = self;
+        let Kept { classes, taken, numbers, marks, is_unclassed, passed, .. } = self;
+        let tells_what_is_passed = self.tells_what_is_passed;
         let is_classed = !*is_unclassed;
+        let mut pass = |classes: &Classes, task| {
+            if tells_what_is_passed {
+                passed.push((classes.number(), classes.last_step_of(task)));
+            }
+        };
         let (mut runs, mut children, steps) = (0, 0, taken.steps());
         let mut others_go_on = false;
         if let Some(first) = first {
@@ -228,6 +238,7 @@ impl Kept {
                 history.step(first.task, first.does(), classes.last_step_of(first.task));
             }
             taken.step(first.number, std::iter::empty(), std::mem::take(&mut self.pending_delays));
+            pass(classes, first.task);
             runs = first.task;
         }
         for made in before {
@@ -251,6 +262,7 @@ impl Kept {
                         history.step(task, step.does(), classes.last_step_of(task));
                     }
                     taken.step(number, std::iter::empty(), 0);
+                    pass(classes, task);
                     (runs, children) = (task, 0);
                 }
                 Made::Others(_) => others_go_on = true,

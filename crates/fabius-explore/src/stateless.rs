@@ -105,6 +105,9 @@ const MANY: u64 = 128;
 /// If there are more executions than so many for each class, it begins anew; each then takes three to four times as long.
 const EACH: u64 = 8;
 
+/// Behind about so many steps of one execution it is looked at the clock.
+const LOOKS_EVERY: u32 = 0xff;
+
 #[derive(Default)]
 struct Shared {
     /// What is left of this level; the last is next.
@@ -684,6 +687,17 @@ impl<S: System + Sync> Search<'_, S> {
         class == noted || self.is_new(class, cost)
     }
 
+    /// After several steps at once, the last by this task, whether any of them but the last came to what is known, or the last one, which
+    /// could have deviated, was tried from there before. Notes what is not known.
+    fn has_passed_something_known(&self, run: &Execution<'_, '_, S>, last: TaskId, noted: Option<Class>) -> bool {
+        let Some(reached) = &self.reached else { return false };
+        let passed = run.passed().iter().map(|(number, last)| self.class(*number, *last));
+        let may_deviate = run.script.taken().iter().any(|choice| choice.is_deviation());
+        let tries = run.signature_of_trying(last).filter(|_| may_deviate);
+        let tried = tries.map(|number| self.class(number, run.last_step_of(last)));
+        !passed.chain(tried).all(|class| Some(class) == noted || reached.insert(class, run.cost))
+    }
+
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
     fn go_on(
         &self,
@@ -693,6 +707,7 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Option<Stop> {
         let options = self.context.options;
+        let mut looks_at = run.steps() | LOOKS_EVERY;
         loop {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
@@ -711,10 +726,11 @@ impl<S: System + Sync> Search<'_, S> {
             }
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
-            if (takes_long || run.steps() % 256 == 255)
-                && let Some(cut) = self.monitor.cut(options, || Some(Instant::now()))
-            {
-                return Some(Stop::Cut(cut));
+            if takes_long || run.steps() >= looks_at {
+                looks_at = (run.steps() + 1) | LOOKS_EVERY;
+                if let Some(cut) = self.monitor.cut(options, || Some(Instant::now())) {
+                    return Some(Stop::Cut(cut));
+                }
             }
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
             if moves.is_empty() && self.persistent.is_some() {
@@ -760,11 +776,20 @@ impl<S: System + Sync> Search<'_, S> {
             let before = run.steps();
             let result = match self.ahead(moves, run) {
                 None => run.go_at(mv, cost),
-                Some((plan, more)) => run.go_ahead(mv, cost, more, plan).map(|_| ()),
+                Some((plan, more)) => {
+                    if self.reached.is_some() {
+                        run.tells_what_it_passes();
+                    }
+                    run.go_ahead(mv, cost, more, plan).map(|_| ())
+                }
             };
             out.transitions += u64::from(run.steps() - before);
             out.went(named(&mv));
             went_ahead(run, 0, bound, out);
+            let last = last_made(run);
+            if result.is_ok() && last.is_some_and(|last| self.has_passed_something_known(run, last, noted)) {
+                return None;
+            }
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound }, |newer, cost| {
                 self.finds(run, newer, cost)
@@ -774,7 +799,8 @@ impl<S: System + Sync> Search<'_, S> {
             if let Err(stop) = result {
                 return Some(stop);
             }
-            if !self.has_come_to_something_new(run, &mv, run.cost, noted) {
+            let last = last.map_or(mv, |task| Move::Run(Pick { buffer: task, task }));
+            if !self.has_come_to_something_new(run, &last, run.cost, noted) {
                 return None;
             }
         }
@@ -799,11 +825,12 @@ impl<S: System + Sync> Search<'_, S> {
         self.marks() && self.context.options.bound == Bound::None
     }
 
-    /// Where every execution is looked at: by whom more steps may be made without asking, and how many. Without a bound the first task
-    /// that can go on does, and otherwise one that can go on alone.
+    /// By whom more steps may be made without asking, and how many: one that can go on alone, or, where every execution is looked at
+    /// and nothing is bounded, the first that can go on.
     fn ahead(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> Option<(Plan<'static>, u32)> {
         let is_free = self.goes_on_freely();
-        if !self.marks() || !is_free && moves.len() > 1 || !run.plans_ahead() {
+        let is_bag = self.context.options.scheduler == SchedulerKind::Bag && !self.context.system.has_buffers();
+        if !is_bag || self.persistent.is_some() || !is_free && moves.len() > 1 || !run.plans_ahead() {
             return None;
         }
         let more = room(run.steps(), self.context.options.max_steps);
@@ -831,6 +858,12 @@ fn goes_on_first(last: BufferId, moves: &mut [Move]) {
     if let Some(number) = moves.iter().position(goes_on) {
         moves[..=number].rotate_right(1);
     }
+}
+
+/// The last of several steps that were made at once.
+fn last_made<S: System>(run: &Execution<'_, '_, S>) -> Option<TaskId> {
+    let step = |made: &Made| if let Made::Step { task, .. } = made { Some(*task) } else { None };
+    run.went_ahead().iter().rev().find_map(step)
 }
 
 /// Adds the steps of the last move after so many behind the first to the path, and what others could have done.

@@ -458,11 +458,11 @@ impl Clocks {
     /// An operation on an atomic, before what it orders: whether it comes after the atomic was made, if that is known.
     pub fn uses(&mut self, thread: usize, atomic: usize, place: Place) -> Result<(), Race> {
         let Some(first) = self.data.get(atomic).and_then(|data| data.write) else { return Ok(()) };
-        let clock = self.clock(thread);
-        if first.clock <= at(&clock, first.thread) {
+        let clock = &self.thread(thread).clock;
+        if first.clock <= at(clock, first.thread) {
             return Ok(());
         }
-        let second = Touched { thread, place, clock: at(&clock, thread) };
+        let second = Touched { thread, place, clock: at(clock, thread) };
         Err(Race { cell: atomic, first, second, remedy: self.remedy(thread, first) })
     }
 
@@ -475,22 +475,22 @@ impl Clocks {
         place: Place,
     ) -> Result<(), Race> {
         self.goes_to(thread, Some(cell));
-        let clock = self.clock(thread);
         let done = std::mem::take(&mut self.thread(thread).done);
-        let data = entry(&mut self.data, cell);
+        let (clock, data) = (&self.threads[thread].clock, entry(&mut self.data, cell));
         let own = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
         let now = match moment {
             Moment::LastOperation if done > 0 => done.max(own.unwrap_or(0)),
-            Moment::Now | Moment::LastOperation => at(&clock, thread),
+            Moment::Now | Moment::LastOperation => at(clock, thread),
         };
         let second = Touched { thread, place, clock: now };
         let before = data.write.iter().chain(data.reads.iter().filter(|_| write));
-        if let Some(first) = before.copied().find(|t| t.clock > at(&clock, t.thread)) {
+        if let Some(first) = before.copied().find(|t| t.clock > at(clock, t.thread)) {
             let remedy = self.remedy(thread, first);
             return Err(Race { cell, first, second, remedy });
         }
         if write {
-            *data = Data { write: Some(second), reads: Vec::new() };
+            data.write = Some(second);
+            data.reads.clear();
         } else {
             data.reads.retain(|t| t.thread != thread);
             data.reads.push(second);
