@@ -2,7 +2,7 @@
 
 use crate::conflicts::{Does, History};
 use crate::dispatcher::{Last, Move};
-use crate::kept::{Kept, Spare, Step, index};
+use crate::kept::{Kept, Passed, Spare, Step, index};
 use crate::node::{Context, Node, Script, Stop};
 use crate::priorities::Falling;
 use crate::race::{Conflict, HappensBefore, Runner, has_history, trying};
@@ -123,11 +123,11 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     /// From here on it is told what the steps of a move come to ([`Execution::passed`]).
     pub fn tells_what_it_passes(&mut self) {
         self.spare.tells_what_is_passed = true;
-        self.spare.passed.clear();
     }
 
-    /// What the steps of moves came to since then, but for the last step of each, and the numbers of these steps.
-    pub fn passed(&self) -> &[(u128, u128)] {
+    /// What the steps of the last move came to, if there were several; of the last one, what [`Execution::signature_after`] has said ahead
+    /// of it.
+    pub fn passed(&self) -> &[Passed] {
         &self.spare.passed
     }
 
@@ -264,6 +264,7 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
     #[inline]
     pub fn go_at(&mut self, mv: Move, cost: u32) -> Result<(), Stop> {
         self.cost = cost;
+        self.spare.passed.clear();
         let context = self.context;
         let Move::Run(pick) = mv else {
             self.spare.pending_delays += 1;
@@ -301,6 +302,12 @@ impl<'a, 'b, S: System> Execution<'a, 'b, S> {
             let last = spare.went_ahead(first);
             let loads = !last.write && !last.may_write && has_history(last.variable);
             spare.load = loads.then_some((last.task, last.variable));
+            if spare.tells_what_is_passed {
+                let (after, step) = spare.classes.after(last.task, last.access(), last.other_access());
+                let may_deviate = self.script.taken().iter().any(|choice| choice.is_deviation());
+                let number = if may_deviate { trying(after, step) } else { after };
+                spare.passed.push(Passed { task: last.task, number, step });
+            }
             let pick = Pick { buffer: last.task, task: last.task };
             (pick, last.number, last.access(), last.other_access(), last.does())
         };

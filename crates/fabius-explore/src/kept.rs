@@ -41,6 +41,14 @@ fn access(variable: u64, write: bool) -> Option<Access> {
     (variable != Made::NOTHING).then_some(Access { variable, write, sync: true, span: Span::default() })
 }
 
+/// A step, the class that it came to, and its own number.
+#[derive(Clone, Copy)]
+pub(crate) struct Passed {
+    pub task: TaskId,
+    pub number: u128,
+    pub step: u128,
+}
+
 /// What can be used again for the next execution, if there was one.
 #[derive(Default)]
 pub(crate) struct Spare(pub Option<Box<Kept>>);
@@ -108,8 +116,9 @@ pub(crate) struct Kept {
     pub taken_last: Taken,
     /// What is known of points of that, and of this one.
     pub marks: Marks,
-    /// What the steps of the last move came to, but for the last one, and the number of each step; whether that is asked.
-    pub passed: Vec<(u128, u128)>,
+    /// What the steps of the last move came to, and the last one as is said ahead of it.
+    pub passed: Vec<Passed>,
+    /// Whether that is asked.
     pub tells_what_is_passed: bool,
     pub pending_delays: u32,
     /// The last step, if it is a load of a variable with a history.
@@ -225,7 +234,7 @@ impl Kept {
         let is_classed = !*is_unclassed;
         let mut pass = |classes: &Classes, task| {
             if tells_what_is_passed {
-                passed.push((classes.number(), classes.last_step_of(task)));
+                passed.push(Passed { task, number: classes.number(), step: classes.last_step_of(task) });
             }
         };
         let (mut runs, mut children, steps) = (0, 0, taken.steps());

@@ -96,6 +96,8 @@ pub(crate) struct Findings {
     pub bug: Option<Found>,
     pub limit: Option<Cut>,
     pub has_deadlines: bool,
+    /// Whether what costs more than this level is not explored: then it is only known what it comes to, and not how.
+    pub is_last_level: bool,
     /// Whether any operation could have deviated, since the search began.
     pub may_deviate: bool,
     pub depth: u32,
@@ -139,8 +141,13 @@ impl Findings {
 
     /// A move that is not made now.
     pub fn leave(&mut self, mv: Entry, cost: u32, comes_to: Option<Class>, bound: u32) {
-        let path = and_then(&self.here, mv);
+        let path = if self.needs_path(cost, bound) { and_then(&self.here, mv) } else { Box::default() };
         self.keep(Item::new(path, cost, comes_to), bound);
+    }
+
+    /// Whether what costs so much will be explored.
+    fn needs_path(&self, cost: u32, bound: u32) -> bool {
+        cost <= bound || !self.is_last_level
     }
 
     /// How many were left.
@@ -178,9 +185,9 @@ impl Findings {
             let before = || taken[..at].iter().map(|t| (t.chosen, CHOICE));
             for way in taken[at].other_ways() {
                 let Ok(comes_to) = comes_to(way, cost) else { continue };
-                let path = self.here.iter().copied().chain(before()).chain([(way, CHOICE)]).collect();
-                let item = Item::new(path, cost, comes_to);
-                if cost <= priced.bound { self.work.push(item) } else { self.next.push(item) }
+                let path = self.here.iter().copied().chain(before()).chain([(way, CHOICE)]);
+                let path = if self.needs_path(cost, priced.bound) { path.collect() } else { Box::default() };
+                self.keep(Item::new(path, cost, comes_to), priced.bound);
             }
         }
     }

@@ -87,7 +87,7 @@ impl Hasher for Given {
 }
 
 #[derive(Default)]
-struct Inner {
+pub(crate) struct Inner {
     /// For every class the least cost, and who ran last when it was first reached at that.
     first: HashMap<u128, (u32, u64), BuildHasherDefault<Given>>,
     /// Others that reached it at the same cost, which need not be the least any more.
@@ -98,16 +98,39 @@ struct Inner {
 const MOST: usize = 40_000_000;
 
 impl Inner {
+    /// Whether all that can follow is explored from elsewhere at no higher cost.
     fn is_beaten(&self, class: Class, cost: u32) -> bool {
         self.first.get(&class.number).is_some_and(|(least, last)| {
             let same = *last == class.last || *last == Class::ANYBODY;
             *least < cost || *least == cost && (same || self.more.contains(&(class.number, class.last, cost)))
         })
     }
+
+    /// Notes that what follows is explored. Says whether it was not before.
+    pub fn insert(&mut self, class: Class, cost: u32) -> bool {
+        if self.is_beaten(class, cost) {
+            return false;
+        }
+        let known = self.first.get(&class.number).is_some_and(|(least, _)| *least == cost);
+        if known {
+            self.more.insert((class.number, class.last, cost));
+        } else if self.first.len() < MOST {
+            self.first.insert(class.number, (cost, class.last));
+        }
+        true
+    }
+
+    /// Notes that all choices are free here.
+    pub fn free(&mut self, number: u128, cost: u32) {
+        if let Some(first) = self.first.get_mut(&number).filter(|(least, _)| *least == cost) {
+            first.1 = Class::ANYBODY;
+        }
+    }
 }
 
 impl Reached {
-    fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
+    /// For who asks several times.
+    pub fn inner(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().expect("no worker has panicked")
     }
 
@@ -118,24 +141,12 @@ impl Reached {
 
     /// Notes that what follows is explored. Says whether it was not before.
     pub fn insert(&self, class: Class, cost: u32) -> bool {
-        let mut inner = self.inner();
-        if inner.is_beaten(class, cost) {
-            return false;
-        }
-        let known = inner.first.get(&class.number).is_some_and(|(least, _)| *least == cost);
-        if known {
-            inner.more.insert((class.number, class.last, cost));
-        } else if inner.first.len() < MOST {
-            inner.first.insert(class.number, (cost, class.last));
-        }
-        true
+        self.inner().insert(class, cost)
     }
 
     /// Notes that all choices are free here.
     pub fn free(&self, number: u128, cost: u32) {
-        if let Some(first) = self.inner().first.get_mut(&number).filter(|(least, _)| *least == cost) {
-            first.1 = Class::ANYBODY;
-        }
+        self.inner().free(number, cost);
     }
 }
 

@@ -7,7 +7,7 @@
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
-//!    run: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
+//!    run, and behind steps that somebody makes who is alone: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
 //! 5. With [`Reduction::Adaptive`], the search begins anew with the latter if many executions have come to few classes.
 //!
 //! Length: a level, an execution, and what is left of it are one loop with one state, whatever is left out.
@@ -105,8 +105,8 @@ const MANY: u64 = 128;
 /// If there are more executions than so many for each class, it begins anew; each then takes three to four times as long.
 const EACH: u64 = 8;
 
-/// Behind about so many steps of one execution it is looked at the clock.
-const LOOKS_EVERY: u32 = 0xff;
+/// It is looked at the clock behind so many steps of an execution, or a few more.
+const LOOKS_EVERY: u32 = 256;
 
 #[derive(Default)]
 struct Shared {
@@ -324,7 +324,8 @@ impl<S: System + Sync> Search<'_, S> {
     }
 
     fn work(&self, bound: u32) {
-        let mut found = Findings::default();
+        let is_last_level = self.context.options.max == Some(bound);
+        let mut found = Findings { is_last_level, ..Findings::default() };
         while let Some((item, before)) = self.take() {
             let spare = std::mem::take(&mut found.spare);
             found.spare = if self.counts(before + 1) { spare.with_class() } else { spare.without_class() };
@@ -687,15 +688,23 @@ impl<S: System + Sync> Search<'_, S> {
         class == noted || self.is_new(class, cost)
     }
 
-    /// After several steps at once, the last by this task, whether any of them but the last came to what is known, or the last one, which
-    /// could have deviated, was tried from there before. Notes what is not known.
-    fn has_passed_something_known(&self, run: &Execution<'_, '_, S>, last: TaskId, noted: Option<Class>) -> bool {
-        let Some(reached) = &self.reached else { return false };
-        let passed = run.passed().iter().map(|(number, last)| self.class(*number, *last));
-        let may_deviate = run.script.taken().iter().any(|choice| choice.is_deviation());
-        let tries = run.signature_of_trying(last).filter(|_| may_deviate);
-        let tried = tries.map(|number| self.class(number, run.last_step_of(last)));
-        !passed.chain(tried).all(|class| Some(class) == noted || reached.insert(class, run.cost))
+    /// After several steps at once: notes what each came to, in their order, as is noted ahead of a step that is made by itself. What
+    /// was noted of the last one, or behind how many steps the next one came to what is known.
+    fn notes_what_it_passed(&self, run: &Execution<'_, '_, S>, noted: Option<Class>) -> Result<Option<Class>, u32> {
+        let (Some(reached), [first, others @ ..]) = (&self.reached, run.passed()) else { return Ok(noted) };
+        let (mut before, mut noted, mut reached) = (first, noted, reached.inner());
+        for (next, steps) in others.iter().zip(1..) {
+            // Who was alone and does not go on cannot.
+            if next.task != before.task && self.context.options.bound == Bound::Preemptions {
+                reached.free(before.number, run.cost);
+            }
+            let class = self.class(next.number, next.step);
+            if !reached.insert(class, run.cost) {
+                return Err(steps);
+            }
+            (before, noted) = (next, Some(class));
+        }
+        Ok(noted)
     }
 
     /// Runs on to the end, or to where all that can follow is being explored elsewhere.
@@ -707,7 +716,7 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Option<Stop> {
         let options = self.context.options;
-        let mut looks_at = run.steps() | LOOKS_EVERY;
+        let mut looks_at = run.steps() + LOOKS_EVERY;
         loop {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
@@ -727,7 +736,7 @@ impl<S: System + Sync> Search<'_, S> {
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
             if takes_long || run.steps() >= looks_at {
-                looks_at = (run.steps() + 1) | LOOKS_EVERY;
+                looks_at = run.steps() + LOOKS_EVERY;
                 if let Some(cut) = self.monitor.cut(options, || Some(Instant::now())) {
                     return Some(Stop::Cut(cut));
                 }
@@ -783,13 +792,13 @@ impl<S: System + Sync> Search<'_, S> {
                     run.go_ahead(mv, cost, more, plan).map(|_| ())
                 }
             };
-            out.transitions += u64::from(run.steps() - before);
+            let noted = self.notes_what_it_passed(run, noted);
+            out.transitions += u64::from(noted.as_ref().err().copied().unwrap_or(run.steps() - before));
+            let Ok(noted) = noted else {
+                return result.err().filter(|stop| matches!(stop, Stop::Cut(cut) if cut.is_final()));
+            };
             out.went(named(&mv));
             went_ahead(run, 0, bound, out);
-            let last = last_made(run);
-            if result.is_ok() && last.is_some_and(|last| self.has_passed_something_known(run, last, noted)) {
-                return None;
-            }
             let deviation = self.context.price_of_deviation();
             out.others(&run.script, 0, Priced { cost: run.cost, deviation, bound }, |newer, cost| {
                 self.finds(run, newer, cost)
@@ -799,7 +808,7 @@ impl<S: System + Sync> Search<'_, S> {
             if let Err(stop) = result {
                 return Some(stop);
             }
-            let last = last.map_or(mv, |task| Move::Run(Pick { buffer: task, task }));
+            let last = run.passed().last().map_or(mv, |step| Move::Run(Pick { buffer: step.task, task: step.task }));
             if !self.has_come_to_something_new(run, &last, run.cost, noted) {
                 return None;
             }
@@ -858,12 +867,6 @@ fn goes_on_first(last: BufferId, moves: &mut [Move]) {
     if let Some(number) = moves.iter().position(goes_on) {
         moves[..=number].rotate_right(1);
     }
-}
-
-/// The last of several steps that were made at once.
-fn last_made<S: System>(run: &Execution<'_, '_, S>) -> Option<TaskId> {
-    let step = |made: &Made| if let Made::Step { task, .. } = made { Some(*task) } else { None };
-    run.went_ahead().iter().rev().find_map(step)
 }
 
 /// Adds the steps of the last move after so many behind the first to the path, and what others could have done.

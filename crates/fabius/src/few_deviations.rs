@@ -37,7 +37,7 @@ const EQUALLY: u64 = 1024;
 const MANY: u64 = 16_384;
 
 /// So many times as many the last one then makes, so that its end comes sooner.
-const SOONER: u64 = 64;
+const SOONER: u64 = 16;
 
 /// How many more executions each of so many others makes, when the first has made so many and goes on to make more.
 fn share(before: u64, after: u64, others: u64) -> u64 {

@@ -242,3 +242,71 @@ impl System for Test<'_> {
         Ok(if rt.threads[rt.current].finished { End::Finished } else { End::Point })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::sync::Arc;
+    use crate::sync::atomic::{AtomicUsize, Ordering as Order, fence};
+    use crate::{answer, thread};
+    use fabius_explore::search::{Monitor, Options, Progress, Reduction};
+    use fabius_explore::stateless;
+    use fabius_trace::Bound;
+
+    /// Three threads, each of which does some of what there is to do with two atomics.
+    fn random(seed: u64) {
+        let atomics = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let thread = |number: u64| {
+            let atomics = atomics.clone();
+            let mut dice = fastrand::Rng::with_seed(seed * 8 + number);
+            thread::spawn(move || {
+                for _ in 0..dice.usize(1..=4) {
+                    let (atomic, order) = (&atomics[dice.usize(..2)], dice.bool());
+                    let [load, store] = if order { [Order::Acquire, Order::Release] } else { [Order::SeqCst; 2] };
+                    match dice.u8(..6) {
+                        0 => _ = atomic.load(Order::Relaxed),
+                        1 => _ = atomic.load(load),
+                        2 => atomic.store(dice.usize(1..3), store),
+                        3 => _ = atomic.compare_exchange_weak(0, 1, store, Order::Relaxed),
+                        4 => fence(Order::SeqCst),
+                        _ => _ = crate::any(2),
+                    }
+                }
+            })
+        };
+        let threads: Vec<_> = (0..3).map(thread).collect();
+        threads.into_iter().rev().for_each(|thread| thread.join().unwrap());
+    }
+
+    #[test]
+    fn what_somebody_does_alone_is_explored_as_if_it_were_asked_about_each_step() {
+        for seed in 0..40 {
+            let body = || random(seed);
+            let config = Config::new().spurious_failures();
+            let bounds = [(Bound::Preemptions, Some(1), 0), (Bound::Preemptions, None, 1), (Bound::None, None, 0)];
+            for (bound, max, price_of_deviation) in bounds {
+                let options = Options {
+                    bound,
+                    max,
+                    price_of_deviation,
+                    reduction: Reduction::Classes,
+                    at_first_bug: true,
+                    ..Options::default()
+                };
+                // Where it matters who gives way, it is asked about each step.
+                let [at_once, step_by_step] = [Refine::default(), Refine::YIELDS].map(|refine| {
+                    let refine = refine.with(Refine::WEAK).with(Refine::RACES);
+                    let settings = Settings { refine, ..answer::settings(&config) };
+                    let stop = AtomicBool::new(false);
+                    let test = Test::new(&body, settings, Loops::default(), &stop);
+                    let monitor = Monitor { stop: &stop, progress: &|_: &Progress| {} };
+                    let found = stateless::search(&test, &options, &monitor, &|_| {});
+                    assert!(found.bug.is_none() && found.cut.is_none(), "{found:?}");
+                    (found.exhausted, found.levels)
+                });
+                assert_eq!(at_once, step_by_step, "{seed} {bound:?} {max:?}");
+            }
+        }
+    }
+}

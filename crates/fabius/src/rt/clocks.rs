@@ -29,7 +29,7 @@ struct Thread {
     found: Clock,
     /// What a release fence has released.
     fenced: Clock,
-    /// Loads that found what made no edge.
+    /// Loads that found what made no edge, where that is kept ([`Clocks::explains`]).
     missed: Vec<Missed>,
     /// Its clock when it last gave way.
     gave_way: u32,
@@ -139,8 +139,10 @@ fn entry<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
 }
 
 impl Clocks {
-    /// Nothing has happened; memory is kept.
-    pub fn clear(&mut self) {
+    /// Nothing has happened; the memory of so many objects is kept.
+    pub fn clear(&mut self, objects: usize) {
+        self.objects.truncate(objects);
+        self.data.truncate(objects);
         self.threads.iter_mut().for_each(Thread::clear);
         self.objects.iter_mut().for_each(Object::clear);
         for Data { write, reads } in &mut self.data {
@@ -267,7 +269,7 @@ impl Clocks {
     pub fn history(&mut self, atomic: usize, is_newest: impl Fn(&Word) -> bool, value: Word) -> &mut History {
         let history = &mut entry(&mut self.objects, atomic).history;
         if !history.stores.last().is_some_and(|newest| is_newest(&newest.value)) {
-            *history = History { stores: vec![Store::initial(value)], ..History::default() };
+            history.begins(value);
         }
         history
     }

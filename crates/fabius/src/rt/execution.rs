@@ -125,7 +125,7 @@ impl Execution {
     fn run_out(&mut self) {
         let rt = self.get_mut();
         rt.settings.record = false;
-        // Nobody asks any more what it could have found, or what races.
+        // Nobody asks any more what it could have found, or what races, nor looks at what it sees then.
         rt.settings.refine = rt.settings.refine.without(Refine::WEAK.with(Refine::RACES));
         rt.settings.deviations = 0;
         rt.settings.max_steps = u32::MAX;

@@ -64,7 +64,7 @@ pub(super) struct Store {
     pub value: Word,
     /// What a load of it acquires.
     pub released: Clock,
-    /// What comes before it, or before the stores that it is a change of.
+    /// What comes before it, or before the stores that it is a change of; empty where no race is reported.
     pub before: Clock,
     /// The sequentially consistent fences before it.
     pub fences: Clock,
@@ -177,6 +177,13 @@ impl History {
         stores.drain(..).for_each(|store| keep(store, unused));
         [strong, fences].into_iter().for_each(Clock::clear);
         *left = 0;
+    }
+
+    /// It has this value, whoever looks.
+    pub fn begins(&mut self, value: Word) {
+        self.clear();
+        let reads = self.unused.pop().unwrap_or_default();
+        self.stores.push(Store { reads, ..Store::initial(value) });
     }
 
     /// The position of the oldest store that an operation of a thread with this clock may find.

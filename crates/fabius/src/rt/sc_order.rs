@@ -56,16 +56,18 @@ pub(super) struct ScOrder {
     fences: Vec<Vec<(u32, usize)>>,
 }
 
-/// What comes before what by an access: each of these fences before each event, of each thread the first, and the access before
-/// others.
+/// What comes before what by an access.
 #[derive(Default)]
-struct Edges {
+struct Before {
+    /// The fences before it, of each thread the last.
     fences: Clock,
+    /// What each of these comes before, of each thread the first.
     after_fences: Clock,
+    /// What the access comes before, of each thread the first.
     after: Clock,
 }
 
-impl Edges {
+impl Before {
     fn all(&self, access: Event) -> impl Iterator<Item = (Event, Event)> + '_ {
         let of_fences = events(&self.fences).flat_map(|fence| events(&self.after_fences).map(move |to| (fence, to)));
         of_fences.chain(events(&self.after).map(move |to| (access, to)))
@@ -173,9 +175,9 @@ impl ScOrder {
 
     /// What comes before what: a deviation comes before what is there already. Of each thread the last fence ahead of it and the
     /// first event behind it tell of all others of that thread.
-    fn edges(&self, access: &Access<'_>) -> Edges {
+    fn edges(&self, access: &Access<'_>) -> Before {
         let behind = &access.history.stores[access.position + 1..];
-        let mut edges = Edges::default();
+        let mut edges = Before::default();
         if !behind.is_empty() {
             edges.fences = self.fences_in(access.clock);
         }

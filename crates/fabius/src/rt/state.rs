@@ -29,6 +29,7 @@ const PATIENCE: u32 = 16;
 
 impl Rt {
     pub(super) fn reset(&mut self) {
+        self.clocks.clear(self.objects as usize);
         self.threads.clear();
         self.current = 0;
         self.waiting.clear();
@@ -57,7 +58,6 @@ impl Rt {
             self.fair = Fair::default();
         }
         self.states.clear();
-        self.clocks.clear();
         self.deviations = 0;
         (self.kept_from_deviating, self.is_weaker) = (false, false);
         self.has_been_here = false;
