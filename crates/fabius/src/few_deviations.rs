@@ -16,7 +16,8 @@
 //!    most bugs that they find are not far. Then they make as many together, so that a test that does not fail takes twice as
 //!    long as with the first alone, and not four times.
 //! 3. That they find nothing says nothing of what they leave out. Where that is enough ([`Until::SeenAsByLoom`]), the end of the last
-//!    one ends all once the first has made many executions, and the answer says what has not been explored. A loop that gives way and
+//!    one ends all once the first has made many executions, and the answer says what has not been explored. From then on that one
+//!    makes nearly all of the executions. A loop that gives way and
 //!    loads two atomics has some five hundred times as many ways with what is left out.
 //! 4. Without a bound there is nothing to be counted together, and only the last one of the three.
 
@@ -36,7 +37,7 @@ const EQUALLY: u64 = 1024;
 /// Executions that the first makes at least, before the end of the last one is enough.
 const MANY: u64 = 16_384;
 
-/// So many times as many the last one then makes, so that its end comes sooner.
+/// So many times its share the last one then makes, so that its end comes sooner.
 const SOONER: u64 = 16;
 
 /// How many more executions each of so many others makes, when the first has made so many and goes on to make more.
