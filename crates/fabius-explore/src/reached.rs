@@ -143,11 +143,6 @@ impl Reached {
     pub fn insert(&self, class: Class, cost: u32) -> bool {
         self.inner().insert(class, cost)
     }
-
-    /// Notes that all choices are free here.
-    pub fn free(&self, number: u128, cost: u32) {
-        self.inner().free(number, cost);
-    }
 }
 
 #[cfg(test)]
@@ -160,7 +155,7 @@ mod tests {
         assert!(reached.insert(by(1), 5) && reached.insert(by(3), 5) && !reached.insert(by(3), 5));
         assert!(reached.insert(by(5), 4) && !reached.insert(by(1), 5));
         assert!(reached.insert(by(3), 4) && !reached.insert(by(3), 4));
-        reached.free(7, 4);
+        reached.inner().free(7, 4);
         assert!(!reached.insert(by(1), 4) && reached.insert(by(1), 3));
     }
 }

@@ -7,7 +7,8 @@
 //! 2. The outcomes of nondeterministic choices are part of a prefix.
 //! 3. An execution is given up after [`Options::max_steps`], which is reported: the search ends on acyclic state spaces only.
 //! 4. With [`Reduction::Classes`], the cache holds classes of executions instead of states, and is asked before a prefix is
-//!    run, and behind steps that somebody makes who is alone: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a point is found out later: see `persistent.rs`.
+//!    run, and behind steps that somebody makes who is alone: see `reached.rs`. With [`Reduction::Persistent`], who else is tried at a
+//!    point is found out later: see `persistent.rs`.
 //! 5. With [`Reduction::Adaptive`], the search begins anew with the latter if many executions have come to few classes.
 //!
 //! Length: a level, an execution, and what is left of it are one loop with one state, whatever is left out.
@@ -104,9 +105,6 @@ const MANY: u64 = 128;
 
 /// If there are more executions than so many for each class, it begins anew; each then takes three to four times as long.
 const EACH: u64 = 8;
-
-/// It is looked at the clock behind so many steps of an execution, or a few more.
-const LOOKS_EVERY: u32 = 256;
 
 #[derive(Default)]
 struct Shared {
@@ -716,7 +714,6 @@ impl<S: System + Sync> Search<'_, S> {
         out: &mut Findings,
     ) -> Option<Stop> {
         let options = self.context.options;
-        let mut looks_at = run.steps() + LOOKS_EVERY;
         loop {
             if run.steps() >= options.max_steps {
                 return Some(Stop::Cut(Cut::Steps));
@@ -735,11 +732,10 @@ impl<S: System + Sync> Search<'_, S> {
             }
             // To look at the clock costs less than to leave so many moves for later.
             let takes_long = moves.len() > 64 || self.context.system.was_slow(&run.node.state);
-            if takes_long || run.steps() >= looks_at {
-                looks_at = run.steps() + LOOKS_EVERY;
-                if let Some(cut) = self.monitor.cut(options, || Some(Instant::now())) {
-                    return Some(Stop::Cut(cut));
-                }
+            if (takes_long || run.steps() % 256 == 255)
+                && let Some(cut) = self.monitor.cut(options, || Some(Instant::now()))
+            {
+                return Some(Stop::Cut(cut));
             }
             // With a scheduler that picks one that waits there are delays even if nobody can go on.
             if moves.is_empty() && self.persistent.is_some() {
@@ -752,7 +748,7 @@ impl<S: System + Sync> Search<'_, S> {
             if let (Last::Free, Some(reached), Bound::Preemptions) = (last, &self.reached, options.bound)
                 && let Some(number) = run.signature()
             {
-                reached.free(number, run.cost);
+                reached.inner().free(number, run.cost);
             }
             if let (true, Last::Ran(last)) = (run.node.dispatcher.is_bag() && run.cost < bound, last) {
                 goes_on_first(last, moves);
@@ -825,8 +821,12 @@ impl<S: System + Sync> Search<'_, S> {
 
     /// Whether it is worth it to remember points from which others go on: where several steps may be repeated at once.
     fn marks(&self) -> bool {
-        let is_bag = self.context.options.scheduler == SchedulerKind::Bag && !self.context.system.has_buffers();
-        is_bag && self.reached.is_none() && self.persistent.is_none()
+        self.is_of_threads() && self.reached.is_none() && self.persistent.is_none()
+    }
+
+    /// Whether all tasks are threads, any of which may be next.
+    fn is_of_threads(&self) -> bool {
+        self.context.options.scheduler == SchedulerKind::Bag && !self.context.system.has_buffers()
     }
 
     /// Whether the first task that can go on does, because all are free and every execution is looked at.
@@ -838,8 +838,7 @@ impl<S: System + Sync> Search<'_, S> {
     /// and nothing is bounded, the first that can go on.
     fn ahead(&self, moves: &[Move], run: &Execution<'_, '_, S>) -> Option<(Plan<'static>, u32)> {
         let is_free = self.goes_on_freely();
-        let is_bag = self.context.options.scheduler == SchedulerKind::Bag && !self.context.system.has_buffers();
-        if !is_bag || self.persistent.is_some() || !is_free && moves.len() > 1 || !run.plans_ahead() {
+        if !self.is_of_threads() || self.persistent.is_some() || !is_free && moves.len() > 1 || !run.plans_ahead() {
             return None;
         }
         let more = room(run.steps(), self.context.options.max_steps);

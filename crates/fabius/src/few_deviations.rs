@@ -17,8 +17,8 @@
 //!    long as with the first alone, and not four times.
 //! 3. That they find nothing says nothing of what they leave out. Where that is enough ([`Until::SeenAsByLoom`]), the end of the last
 //!    one ends all once the first has made many executions, and the answer says what has not been explored. From then on that one
-//!    makes nearly all of the executions. A loop that gives way and
-//!    loads two atomics has some five hundred times as many ways with what is left out.
+//!    makes nearly all of the executions. A loop that gives way and loads two atomics has some five
+//!    hundred times as many ways with what is left out.
 //! 4. Without a bound there is nothing to be counted together, and only the last one of the three.
 
 use crate::config::Until;
