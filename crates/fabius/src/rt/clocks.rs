@@ -15,7 +15,7 @@
 //! (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing. Who receives a message
 //! comes after who has sent that one ([`Left`]).
 
-use super::clock::{Clock, Did, Event, Place, acquires, at, copy, join, releases, set};
+use super::clock::{Clock, Did, Event, NOTHING, Place, acquires, releases};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
 use super::{Object as Id, Op, Refine};
@@ -112,6 +112,8 @@ pub(crate) struct Race {
 pub(super) struct Clocks {
     threads: Vec<Thread>,
     objects: Vec<Object>,
+    /// Which of these are atomics that somebody has used.
+    atomics: Vec<usize>,
     data: Vec<Data>,
     order: ScOrder,
     /// Whether operations on atomics may deviate.
@@ -149,12 +151,13 @@ impl Clocks {
             *write = None;
             reads.clear();
         }
+        self.atomics.clear();
         self.order.clear();
     }
 
     #[inline]
     fn thread(&mut self, thread: usize) -> &mut Thread {
-        if self.threads.get(thread).is_none_or(|this| this.clock.len() <= thread) {
+        if self.threads.get(thread).is_none_or(|this| this.clock.at(thread) == 0) {
             self.begins(thread);
         }
         &mut self.threads[thread]
@@ -166,14 +169,15 @@ impl Clocks {
     }
 
     fn clock(&mut self, thread: usize) -> Clock {
-        copy(&self.thread(thread).clock)
+        self.thread(thread).clock.clone()
     }
 
     /// What the thread does from now on is not part of what it has released.
     fn tick(&mut self, thread: usize) {
         let this = self.thread(thread);
-        this.done = this.clock[thread];
-        this.clock[thread] += 1;
+        let index = this.clock.at_mut(thread);
+        this.done = *index;
+        *index += 1;
     }
 
     /// The thread does something to a variable, or to none.
@@ -185,19 +189,20 @@ impl Clocks {
         let this = self.thread(thread);
         if variable.is_none() || this.last != variable {
             this.last = variable;
-            this.entry.clear();
             if is_needed {
-                this.entry.extend_from_slice(&this.clock);
+                this.entry.set(&this.clock);
+            } else {
+                this.entry.clear();
             }
         }
-        let index = this.clock[thread];
+        let index = this.clock.at(thread);
         self.order.goes_to(Event { thread, index }, variable);
     }
 
     pub fn born(&mut self, parent: usize, child: usize) {
         self.goes_to(parent, None);
         let before = self.clock(parent);
-        join(&mut self.thread(child).clock, &before);
+        self.thread(child).clock.join(&before);
         self.tick(parent);
     }
 
@@ -207,7 +212,7 @@ impl Clocks {
         self.goes_to(thread, None);
         let before = self.clock(ended);
         let this = self.thread(thread);
-        join(&mut this.clock, &before);
+        this.clock.join(&before);
         this.done = 0;
     }
 
@@ -218,12 +223,12 @@ impl Clocks {
         let clock = &mut self.threads[thread].clock;
         let object = entry(&mut self.objects, object);
         if write {
-            join(clock, &object.touched);
-            set(&mut object.written, clock);
-            set(&mut object.touched, clock);
+            clock.join(&object.touched);
+            object.written.set(clock);
+            object.touched.set(clock);
         } else {
-            join(clock, &object.written);
-            join(&mut object.touched, clock);
+            clock.join(&object.written);
+            object.touched.join(clock);
         }
         self.tick(thread);
     }
@@ -233,8 +238,8 @@ impl Clocks {
         self.goes_to(thread, Some(object));
         let clock = self.clock(thread);
         let object = entry(&mut self.objects, object);
-        join(&mut object.written, &clock);
-        join(&mut object.touched, &clock);
+        object.written.join(&clock);
+        object.touched.join(&clock);
         self.tick(thread);
     }
 
@@ -242,7 +247,7 @@ impl Clocks {
     fn acquires(&mut self, thread: usize, object: usize) {
         self.goes_to(thread, Some(object));
         let released = self.objects.get(object).map(|object| object.written.clone()).unwrap_or_default();
-        join(&mut self.thread(thread).clock, &released);
+        self.thread(thread).clock.join(&released);
         self.tick(thread);
     }
 
@@ -261,14 +266,18 @@ impl Clocks {
     fn takes(&mut self, thread: usize, object: usize, number: usize) {
         self.goes_to(thread, Some(object));
         let left = self.objects.get(object).and_then(|object| object.left.get(number)).cloned().unwrap_or_default();
-        join(&mut self.thread(thread).clock, &left);
+        self.thread(thread).clock.join(&left);
         self.tick(thread);
     }
 
     /// The stores of an atomic; if it holds another value than the newest, somebody who owns it has changed it.
     pub fn history(&mut self, atomic: usize, is_newest: impl Fn(&Word) -> bool, value: Word) -> &mut History {
         let history = &mut entry(&mut self.objects, atomic).history;
-        if !history.stores.last().is_some_and(|newest| is_newest(&newest.value)) {
+        let newest = history.stores.last();
+        if !newest.is_some_and(|newest| is_newest(&newest.value)) {
+            if newest.is_none() {
+                self.atomics.push(atomic);
+            }
             history.begins(value);
         }
         history
@@ -306,14 +315,14 @@ impl Clocks {
         let Some(Object { history, .. }) = self.objects.get(atomic).filter(|o| o.history.stores.len() > 1) else {
             return false;
         };
-        let clock = self.threads.get(thread).map_or(&[][..], |thread| &thread.clock);
+        let clock = self.threads.get(thread).map_or(&NOTHING, |thread| &thread.clock);
         history.floor(clock) + 1 < history.stores.len()
     }
 
     /// The thread gives way.
     pub fn gives_way(&mut self, thread: usize) {
         let this = self.thread(thread);
-        this.gave_way = this.clock[thread];
+        this.gave_way = this.clock.at(thread);
     }
 
     /// The position of the oldest store that the thread may find and that it did not know when it last gave way.
@@ -341,11 +350,11 @@ impl Clocks {
         }
         let this = &self.threads[done.thread];
         let history = &self.objects[done.atomic].history;
-        let mut clock = copy(&this.clock);
+        let mut clock = this.clock.clone();
         if done.did.loads() && acquires(done.did.order()) {
-            join(&mut clock, &history.stores[done.position].released);
+            clock.join(&history.stores[done.position].released);
         }
-        let index = this.clock[done.thread];
+        let index = this.clock.at(done.thread);
         let is_first = this.last != Some(done.atomic);
         self.order.allows(&Access {
             event: Event { thread: done.thread, index },
@@ -368,17 +377,18 @@ impl Clocks {
         self.thread(thread);
         let this = &mut self.threads[thread];
         let history = &mut entry(&mut self.objects, atomic).history;
-        let event = Event { thread, index: this.clock[thread] };
+        let event = Event { thread, index: this.clock.at(thread) };
         let acquires = did.loads() && acquires(order);
-        let ahead = (acquires && !self.order.is_empty()).then(|| copy(&this.clock));
+        let ahead = (acquires && !self.order.is_empty()).then(|| this.clock.clone());
         let source = history.stores.get(position);
         if let Some(source) = source.filter(|_| did.loads()) {
             let what = if acquires { &mut this.clock } else { &mut this.found };
-            join(what, &source.released);
-            let unseen = source.before.iter().enumerate().any(|(t, c)| *c > at(&this.clock, t));
-            if let Some(stored) = source.place.filter(|_| unseen) {
-                let before = copy(&source.before);
-                this.missed.push(Missed { before, stored: (stored, source.order), loaded: (place, order) });
+            what.join(&source.released);
+            if let (Some(before), Some(stored)) = (&source.before, source.place)
+                && !before.is_in(&this.clock)
+            {
+                let (before, stored) = (Clock::clone(before), (stored, source.order));
+                this.missed.push(Missed { before, stored, loaded: (place, order) });
             }
         }
         if self.deviates && (order == SeqCst || !self.order.is_empty()) {
@@ -389,11 +399,13 @@ impl Clocks {
             self.order.access(&access);
         }
         if did.stores() {
-            let mut released = if releases(order) { copy(&this.clock) } else { copy(&this.fenced) };
-            let mut before = if self.explains { copy(&this.clock) } else { Clock::new() };
+            let mut released = if releases(order) { this.clock.clone() } else { this.fenced.clone() };
+            let mut before = self.explains.then(|| Box::new(this.clock.clone()));
             if let Some(source) = source.filter(|_| did.goes_on()) {
-                join(&mut released, &source.released);
-                join(&mut before, &source.before);
+                released.join(&source.released);
+                if let (Some(before), Some(others)) = (&mut before, &source.before) {
+                    before.join(others);
+                }
             }
             let fences = self.order.fences_in(&this.clock);
             let store = Store {
@@ -433,9 +445,9 @@ impl Clocks {
 
     /// The clock of a thread that goes on when others have ended, at least.
     pub fn clock_after(&self, thread: usize, waits_for: impl Iterator<Item = usize>) -> Clock {
-        let of = |thread: usize| self.threads.get(thread).map_or(&[][..], |t| &t.clock);
-        let mut clock = copy(of(thread));
-        waits_for.for_each(|ended| join(&mut clock, of(ended)));
+        let of = |thread: usize| self.threads.get(thread).map_or(&NOTHING, |t| &t.clock);
+        let mut clock = of(thread).clone();
+        waits_for.for_each(|ended| clock.join(of(ended)));
         clock
     }
 
@@ -443,16 +455,17 @@ impl Clocks {
         self.goes_to(thread, None);
         let this = self.thread(thread);
         if acquires(order) {
-            let found = std::mem::take(&mut this.found);
-            join(&mut this.clock, &found);
+            this.clock.join(&this.found);
+            this.found.clear();
         }
         if releases(order) {
-            set(&mut this.fenced, &this.clock);
+            this.fenced.set(&this.clock);
         }
         if self.deviates && order == SeqCst {
             let this = &self.threads[thread];
-            let event = Event { thread, index: this.clock[thread] };
-            self.order.fence(event, &this.clock, self.objects.iter().map(|object| &object.history));
+            let event = Event { thread, index: this.clock.at(thread) };
+            let histories = self.atomics.iter().map(|atomic| &self.objects[*atomic].history);
+            self.order.fence(event, &this.clock, histories);
         }
         self.tick(thread);
     }
@@ -461,10 +474,10 @@ impl Clocks {
     pub fn uses(&mut self, thread: usize, atomic: usize, place: Place) -> Result<(), Race> {
         let Some(first) = self.data.get(atomic).and_then(|data| data.write) else { return Ok(()) };
         let clock = &self.thread(thread).clock;
-        if first.clock <= at(clock, first.thread) {
+        if first.clock <= clock.at(first.thread) {
             return Ok(());
         }
-        let second = Touched { thread, place, clock: at(clock, thread) };
+        let second = Touched { thread, place, clock: clock.at(thread) };
         Err(Race { cell: atomic, first, second, remedy: self.remedy(thread, first) })
     }
 
@@ -482,11 +495,11 @@ impl Clocks {
         let own = data.write.iter().chain(&data.reads).filter(|t| t.thread == thread).map(|t| t.clock).max();
         let now = match moment {
             Moment::LastOperation if done > 0 => done.max(own.unwrap_or(0)),
-            Moment::Now | Moment::LastOperation => at(clock, thread),
+            Moment::Now | Moment::LastOperation => clock.at(thread),
         };
         let second = Touched { thread, place, clock: now };
         let before = data.write.iter().chain(data.reads.iter().filter(|_| write));
-        if let Some(first) = before.copied().find(|t| t.clock > at(clock, t.thread)) {
+        if let Some(first) = before.copied().find(|t| t.clock > clock.at(t.thread)) {
             let remedy = self.remedy(thread, first);
             return Err(Race { cell, first, second, remedy });
         }
@@ -498,7 +511,7 @@ impl Clocks {
             data.reads.push(second);
         }
         if self.deviates {
-            self.thread(thread).clock[thread] += 1;
+            *self.thread(thread).clock.at_mut(thread) += 1;
         }
         Ok(())
     }
@@ -506,7 +519,7 @@ impl Clocks {
     /// Which orderings would have put an earlier access before what the thread does now.
     fn remedy(&self, thread: usize, first: Touched) -> Option<String> {
         let missed = &self.threads.get(thread)?.missed;
-        let found = missed.iter().find(|m| at(&m.before, first.thread) >= first.clock)?;
+        let found = missed.iter().find(|m| m.before.at(first.thread) >= first.clock)?;
         let ((stored, releasing), (loaded, acquiring)) = (found.stored, found.loaded);
         let at = |place: Place| format!("{}:{}", place.file(), place.line());
         let release = format!("`Release` at {}", at(stored));

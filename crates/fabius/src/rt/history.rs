@@ -13,7 +13,7 @@
 //!    them is kept ([`Dropped`]).
 //! 5. More than [`MOST`] stores are not kept. The oldest are then forgotten, and the answer says so.
 
-use super::clock::{Clock, Event, Place, join};
+use super::clock::{Clock, Event, Place};
 use std::mem::MaybeUninit;
 use std::sync::atomic::Ordering::{self, Relaxed, SeqCst};
 
@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::{self, Relaxed, SeqCst};
 pub(super) const MOST: usize = 64;
 
 /// With so many it is worth looking for those that nobody can find.
-const MANY: usize = 3;
+const MANY: usize = 8;
 
 /// A value of any atomic.
 #[derive(Clone, Copy)]
@@ -64,8 +64,8 @@ pub(super) struct Store {
     pub value: Word,
     /// What a load of it acquires.
     pub released: Clock,
-    /// What comes before it, or before the stores that it is a change of; empty where no race is reported.
-    pub before: Clock,
+    /// What comes before it, or before the stores that it is a change of, where that is kept for the report of a race.
+    pub before: Option<Box<Clock>>,
     /// The sequentially consistent fences before it.
     pub fences: Clock,
     pub place: Option<Place>,
@@ -83,7 +83,7 @@ impl Store {
             writer: None,
             value,
             released: Clock::new(),
-            before: Clock::new(),
+            before: None,
             fences: Clock::new(),
             place: None,
             order: Relaxed,
@@ -94,11 +94,11 @@ impl Store {
     }
 
     /// Whether whoever has this clock has made it, or comes after it.
-    fn is_known(&self, clock: &[u32]) -> bool {
+    fn is_known(&self, clock: &Clock) -> bool {
         self.writer.is_none_or(|writer| writer.is_in(clock))
     }
 
-    fn is_seen(&self, clock: &[u32]) -> bool {
+    fn is_seen(&self, clock: &Clock) -> bool {
         self.reads.iter().any(|read| read.first.is_in(clock))
     }
 
@@ -147,8 +147,10 @@ pub(super) fn strong(store: &Store, to: &mut Clock) {
 
 /// Adds the sequentially consistent fences before a store, or before loads of it.
 pub(super) fn fences(store: &Store, to: &mut Clock) {
-    join(to, &store.fences);
-    store.reads.iter().for_each(|read| join(to, &read.fences));
+    let reads = store.reads.iter().map(|read| &read.fences);
+    for known in std::iter::once(&store.fences).chain(reads).filter(|known| !known.is_empty()) {
+        to.join(known);
+    }
 }
 
 /// Keeps the memory of a store that is gone.
@@ -187,13 +189,13 @@ impl History {
     }
 
     /// The position of the oldest store that an operation of a thread with this clock may find.
-    pub fn floor(&self, clock: &[u32]) -> usize {
+    pub fn floor(&self, clock: &Clock) -> usize {
         let known = |store: &Store| store.is_known(clock) || store.is_seen(clock);
         self.stores.iter().rposition(known).unwrap_or(0)
     }
 
     /// The same, where a thread finds none again, if it is not the newest, that it made or found before it did something.
-    pub fn floor_of_news(&self, clock: &[u32], before: Event) -> usize {
+    pub fn floor_of_news(&self, clock: &Clock, before: Event) -> usize {
         let is_before = |event: Event| event.thread == before.thread && event.index < before.index;
         let is_known =
             |store: &Store| store.writer.is_some_and(is_before) || store.reads.iter().any(|read| is_before(read.first));
@@ -202,12 +204,12 @@ impl History {
     }
 
     /// The position of the last store that comes before what has this clock.
-    pub fn last_known(&self, clock: &[u32]) -> Option<usize> {
+    pub fn last_known(&self, clock: &Clock) -> Option<usize> {
         self.stores.iter().rposition(|store| store.is_known(clock))
     }
 
     /// The position of the last store that was loaded before what has this clock.
-    pub fn last_seen(&self, clock: &[u32]) -> Option<usize> {
+    pub fn last_seen(&self, clock: &Clock) -> Option<usize> {
         self.stores.iter().rposition(|store| store.is_seen(clock))
     }
 

@@ -12,7 +12,7 @@
 //! 5. An access leaves its variable when its thread does something else; which is what `sb` to another location, `hb`, and
 //!    `sb` from another location come to ([`Node::leaves`]).
 
-use super::clock::{Clock, Event, at, copy, join};
+use super::clock::{Clock, Event};
 use super::history::{History, fences, strong};
 
 /// A sequentially consistent access or fence.
@@ -47,6 +47,13 @@ pub(super) struct Access<'a> {
     pub position: usize,
 }
 
+impl Access<'_> {
+    #[inline(always)]
+    fn finds_newest(&self) -> bool {
+        self.position + 1 == self.history.stores.len()
+    }
+}
+
 /// Events, and which come before which.
 #[derive(Debug, Default)]
 pub(super) struct ScOrder {
@@ -68,30 +75,26 @@ struct Before {
 }
 
 impl Before {
-    fn all(&self, access: Event) -> impl Iterator<Item = (Event, Event)> + '_ {
-        let of_fences = events(&self.fences).flat_map(|fence| events(&self.after_fences).map(move |to| (fence, to)));
-        of_fences.chain(events(&self.after).map(move |to| (access, to)))
+    #[inline(always)]
+    fn are_none(&self) -> bool {
+        self.after.is_empty() && (self.fences.is_empty() || self.after_fences.is_empty())
     }
-}
 
-/// One event of each thread that has any.
-fn events(of: &[u32]) -> impl Iterator<Item = Event> + '_ {
-    let all = of.iter().enumerate().filter(|(_, index)| **index > 0);
-    all.map(|(thread, index)| Event { thread, index: *index })
+    fn all(&self, access: Event) -> impl Iterator<Item = (Event, Event)> + '_ {
+        let of_fences = self.fences.events().flat_map(|fence| self.after_fences.events().map(move |to| (fence, to)));
+        of_fences.chain(self.after.events().map(move |to| (access, to)))
+    }
 }
 
 /// Of each thread the first.
 fn put_first(event: Event, firsts: &mut Clock) {
-    if firsts.len() <= event.thread {
-        firsts.resize(event.thread + 1, 0);
-    }
-    let first = &mut firsts[event.thread];
+    let first = firsts.at_mut(event.thread);
     *first = if *first == 0 { event.index } else { event.index.min(*first) };
 }
 
 /// Whether it is one of these, or a later one of its thread.
-fn is_behind(event: Event, firsts: &[u32]) -> bool {
-    (1..=event.index).contains(&at(firsts, event.thread))
+fn is_behind(event: Event, firsts: &Clock) -> bool {
+    (1..=event.index).contains(&firsts.at(event.thread))
 }
 
 impl ScOrder {
@@ -105,11 +108,16 @@ impl ScOrder {
     }
 
     /// The fences before what has this clock.
-    pub fn fences_in(&self, clock: &[u32]) -> Clock {
+    pub fn fences_in(&self, clock: &Clock) -> Clock {
         let mut known = Clock::new();
         for (thread, fences) in self.fences.iter().enumerate() {
-            let index = fences.iter().rev().map(|(index, _)| *index).find(|index| *index <= at(clock, thread));
-            index.inspect(|index| Event { thread, index: *index }.put_in(&mut known));
+            let last = clock.at(thread);
+            for (index, _) in fences.iter().rev() {
+                if *index <= last {
+                    *known.at_mut(thread) = *index;
+                    break;
+                }
+            }
         }
         known
     }
@@ -126,7 +134,7 @@ impl ScOrder {
     /// A fence.
     pub fn fence<'a>(&mut self, event: Event, clock: &Clock, histories: impl Iterator<Item = &'a History>) {
         let mut before = self.last_of_each(clock, event.thread, |node| {
-            at(clock, node.event.thread) > node.event.index || node.variable.is_none()
+            clock.at(node.event.thread) > node.event.index || node.variable.is_none()
         });
         for history in histories {
             if let Some(known) = history.last_known(clock) {
@@ -134,17 +142,17 @@ impl ScOrder {
                     strong(store, &mut before);
                     fences(store, &mut before);
                 }
-                join(&mut before, &history.dropped.strong);
-                join(&mut before, &history.dropped.fences);
+                before.join(&history.dropped.strong);
+                before.join(&history.dropped.fences);
             }
             if let Some(seen) = history.last_seen(clock) {
                 history.stores[..seen].iter().for_each(|store| fences(store, &mut before));
-                join(&mut before, &history.stores[seen].fences);
-                join(&mut before, &history.dropped.fences);
+                before.join(&history.stores[seen].fences);
+                before.join(&history.dropped.fences);
             }
         }
         self.close(&mut before);
-        self.add(Node { event, variable: None, leaves: event.index, clock: copy(clock), before });
+        self.add(Node { event, variable: None, leaves: event.index, clock: clock.clone(), before });
         if self.fences.len() <= event.thread {
             self.fences.resize_with(event.thread + 1, Vec::new);
         }
@@ -156,8 +164,12 @@ impl ScOrder {
     /// If there is one, there is one with a single new edge: what the fences come before is the same for all of them, and
     /// includes what the access comes before.
     pub fn allows(&self, access: &Access<'_>) -> bool {
+        let edges = self.edges(access);
+        if edges.are_none() {
+            return true;
+        }
         let before = if access.is_strong { self.before(access) } else { Clock::new() };
-        self.edges(access).all(access.event).all(|(from, to)| {
+        edges.all(access.event).all(|(from, to)| {
             let known = if from == access.event { Some(&before) } else { self.node(from).map(|node| &node.before) };
             known.is_none_or(|known| from != to && !to.is_in(known))
         })
@@ -170,17 +182,18 @@ impl ScOrder {
             let (event, variable) = (access.event, Some(access.variable));
             self.add(Node { event, variable, leaves: 0, clock: Clock::new(), before });
         }
-        self.edges(access).all(access.event).all(|(from, to)| self.put_before(from, to))
+        if access.finds_newest() {
+            return true;
+        }
+        let edges = self.edges(access);
+        edges.are_none() || edges.all(access.event).all(|(from, to)| self.put_before(from, to))
     }
 
     /// What comes before what: a deviation comes before what is there already. Of each thread the last fence ahead of it and the
     /// first event behind it tell of all others of that thread.
     fn edges(&self, access: &Access<'_>) -> Before {
         let behind = &access.history.stores[access.position + 1..];
-        let mut edges = Before::default();
-        if !behind.is_empty() {
-            edges.fences = self.fences_in(access.clock);
-        }
+        let mut edges = Before { fences: self.fences_in(access.clock), ..Before::default() };
         if edges.fences.is_empty() && !access.is_strong {
             return edges;
         }
@@ -218,22 +231,22 @@ impl ScOrder {
         let Access { event, variable, clock, ahead, entry, .. } = *access;
         let mut before = self.last_of_each(clock, event.thread, |node| match node.variable {
             None => node.event.is_in(ahead),
-            Some(other) => node.leaves > 0 && at(entry, node.event.thread) >= node.leaves || other == variable,
+            Some(other) => node.leaves > 0 && entry.at(node.event.thread) >= node.leaves || other == variable,
         });
         if access.stores {
             for store in &access.history.stores[..=access.position] {
                 strong(store, &mut before);
                 fences(store, &mut before);
             }
-            join(&mut before, &access.history.dropped.strong);
-            join(&mut before, &access.history.dropped.fences);
+            before.join(&access.history.dropped.strong);
+            before.join(&access.history.dropped.fences);
         }
         self.close(&mut before);
         before
     }
 
     /// Of each thread the last event that is in the clock and comes before; of the thread itself the last one.
-    fn last_of_each(&self, clock: &[u32], thread: usize, comes_before: impl Fn(&Node) -> bool) -> Clock {
+    fn last_of_each(&self, clock: &Clock, thread: usize, comes_before: impl Fn(&Node) -> bool) -> Clock {
         let mut before = Clock::new();
         for (by, nodes) in self.threads.iter().enumerate() {
             let last = if by == thread {
@@ -248,10 +261,10 @@ impl ScOrder {
 
     /// Adds what comes before what comes before.
     fn close(&self, before: &mut Clock) {
-        let direct = copy(before);
-        for (nodes, index) in self.threads.iter().zip(&direct) {
-            if let Some(last) = nodes.iter().rfind(|node| node.event.index <= *index) {
-                join(before, &last.before);
+        let direct = before.clone();
+        for (thread, nodes) in self.threads.iter().enumerate() {
+            if let Some(last) = nodes.iter().rfind(|node| node.event.index <= direct.at(thread)) {
+                before.join(&last.before);
             }
         }
     }
@@ -279,11 +292,11 @@ impl ScOrder {
         if self.node(to).is_some_and(|node| from.is_in(&node.before)) {
             return true;
         }
-        let mut added = copy(&first.before);
+        let mut added = first.before.clone();
         from.put_in(&mut added);
         for node in self.threads.iter_mut().flatten() {
             if node.event == to || to.is_in(&node.before) {
-                join(&mut node.before, &added);
+                node.before.join(&added);
             }
         }
         true
