@@ -35,7 +35,7 @@ const ALONE: u64 = 128;
 const EQUALLY: u64 = 1024;
 
 /// Executions that the first makes at least, before the end of the last one is enough.
-const MANY: u64 = 16_384;
+const MANY: u64 = 8_192;
 
 /// So many times its share the last one then makes, so that its end comes sooner.
 const SOONER: u64 = 16;

@@ -9,14 +9,63 @@
 //!    from going on.
 
 use super::{LeavesOut, Rt};
-use std::collections::BTreeSet;
+use smallvec::SmallVec;
+
+/// Some of the threads, as bits.
+#[derive(Clone, Debug, Default)]
+struct Threads(SmallVec<[u64; 1]>);
+
+const BITS: usize = u64::BITS as usize;
+
+impl Threads {
+    fn that(threads: usize, is_one: impl Fn(usize) -> bool) -> Threads {
+        let mut these = Threads::default();
+        (0..threads).filter(|thread| is_one(*thread)).for_each(|thread| these.insert(thread));
+        these
+    }
+
+    fn contains(&self, thread: usize) -> bool {
+        self.0.get(thread / BITS).is_some_and(|bits| bits >> (thread % BITS) & 1 == 1)
+    }
+
+    fn insert(&mut self, thread: usize) {
+        if self.0.len() <= thread / BITS {
+            self.0.resize(thread / BITS + 1, 0);
+        }
+        self.0[thread / BITS] |= 1 << (thread % BITS);
+    }
+
+    fn remove(&mut self, thread: usize) {
+        if let Some(bits) = self.0.get_mut(thread / BITS) {
+            *bits &= !(1 << (thread % BITS));
+        }
+    }
+
+    fn retain(&mut self, others: &Threads) {
+        let others = others.0.iter().copied().chain(std::iter::repeat(0));
+        self.0.iter_mut().zip(others).for_each(|(bits, others)| *bits &= others);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        self.0.iter().enumerate().flat_map(|(word, bits)| {
+            let mut left = *bits;
+            std::iter::from_fn(move || {
+                let next = (left > 0).then(|| word * BITS + left.trailing_zeros() as usize);
+                left &= left.wrapping_sub(1);
+                next
+            })
+        })
+    }
+}
 
 /// For each thread, since its last yield: who was always ready, whom its steps disabled, who was scheduled.
 #[derive(Clone, Debug, Default)]
 struct Window {
-    ready: BTreeSet<usize>,
-    disabled: BTreeSet<usize>,
-    scheduled: BTreeSet<usize>,
+    ready: Threads,
+    disabled: Threads,
+    scheduled: Threads,
+    /// Whom it gives way to, as long as they are ready.
+    gives_way_to: Threads,
     /// Whether it has yielded before.
     open: bool,
 }
@@ -24,9 +73,7 @@ struct Window {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fair {
     windows: Vec<Window>,
-    /// The first of a pair gives way to the second, as long as that is ready.
-    gives_way: BTreeSet<(usize, usize)>,
-    ready_before: BTreeSet<usize>,
+    ready_before: Threads,
     yielded: Option<usize>,
 }
 
@@ -42,30 +89,32 @@ impl Fair {
 
     /// Whether the thread need not give way to another that can go on.
     pub fn allows(&self, rt: &Rt, thread: usize) -> bool {
-        self.gives_way.range((thread, 0)..(thread + 1, 0)).all(|(_, other)| !rt.is_able(*other))
+        self.windows.get(thread).is_none_or(|window| window.gives_way_to.iter().all(|other| !rt.is_able(other)))
     }
 
     pub fn before(&mut self, rt: &Rt, thread: usize) {
-        self.gives_way.retain(|(_, preferred)| *preferred != thread);
-        self.ready_before = (0..rt.threads.len()).filter(|t| rt.is_able(*t)).collect();
+        self.windows.iter_mut().for_each(|window| window.gives_way_to.remove(thread));
+        self.ready_before = Threads::that(rt.threads.len(), |thread| rt.is_able(thread));
     }
 
     pub fn after(&mut self, rt: &Rt, thread: usize) {
         self.windows.resize_with(rt.threads.len(), Window::default);
-        let ready: BTreeSet<usize> = (0..rt.threads.len()).filter(|t| rt.is_able(*t)).collect();
+        let ready = Threads::that(rt.threads.len(), |thread| rt.is_able(thread));
         for window in &mut self.windows {
-            window.ready.retain(|t| ready.contains(t));
+            window.ready.retain(&ready);
             window.scheduled.insert(thread);
         }
-        let disabled = self.ready_before.iter().filter(|t| !ready.contains(t) && **t != thread);
-        self.windows[thread].disabled.extend(disabled);
+        let window = &mut self.windows[thread];
+        let is_disabled = |other: &usize| !ready.contains(*other) && *other != thread;
+        self.ready_before.iter().filter(is_disabled).for_each(|other| window.disabled.insert(other));
         if self.yielded.take() == Some(thread) {
-            let window = &mut self.windows[thread];
-            if window.open {
-                let starved = window.ready.union(&window.disabled).filter(|t| !window.scheduled.contains(t));
-                self.gives_way.extend(starved.filter(|t| **t != thread).map(|t| (thread, *t)));
+            let Window { ready: was_ready, disabled, scheduled, mut gives_way_to, open } = std::mem::take(window);
+            if open {
+                let starved = was_ready.iter().chain(disabled.iter());
+                let starved = starved.filter(|other| !scheduled.contains(*other) && *other != thread);
+                starved.for_each(|other| gives_way_to.insert(other));
             }
-            *window = Window { ready, open: true, ..Window::default() };
+            *window = Window { ready, gives_way_to, open: true, ..Window::default() };
         }
     }
 }
