@@ -123,7 +123,7 @@ def build(folder, crate, looms, target):
         "CARGO_TARGET_DIR": str(target),
         "CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS": "true",
         "CARGO_PROFILE_RELEASE_DEBUG": "false",
-        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "1",
+        "CARGO_PROFILE_RELEASE_OPT_LEVEL": "3",
         "CARGO_PROFILE_RELEASE_LTO": "false",
         "CARGO_PROFILE_RELEASE_PANIC": "unwind",
     }

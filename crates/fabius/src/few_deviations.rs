@@ -38,7 +38,7 @@ const EQUALLY: u64 = 1024;
 const MANY: u64 = 8_192;
 
 /// So many times its share the last one then makes, so that its end comes sooner.
-const SOONER: u64 = 16;
+const SOONER: u64 = 64;
 
 /// How many more executions each of so many others makes, when the first has made so many and goes on to make more.
 fn share(before: u64, after: u64, others: u64) -> u64 {

@@ -8,8 +8,8 @@ pub(super) type Place = &'static Location<'static>;
 /// Few tests have more threads.
 const FEW: usize = 8;
 
-/// For each thread, how many of its events come before. The functions are inlined also where hardly any are: all that is
-/// done to atomics is done to these.
+/// For each thread, how many of its events come before. Each step needs several, so the functions are inlined at whatever level a
+/// test is optimized.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
     few: [u32; FEW],

@@ -112,7 +112,7 @@ pub(crate) struct Race {
 pub(super) struct Clocks {
     threads: Vec<Thread>,
     objects: Vec<Object>,
-    /// Which of these are atomics that somebody has used.
+    /// Which of these have stores, where operations may deviate.
     atomics: Vec<usize>,
     data: Vec<Data>,
     order: ScOrder,

@@ -141,3 +141,26 @@ impl Rt {
         others.any(|other| self.is_able(other) && self.fair.allows(self, other))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn threads_are_as_sets_would_be_also_many() {
+        let those = |one: &dyn Fn(usize) -> bool| (Threads::that(200, one), (0..200).filter(|t| one(*t)).collect());
+        let (mut these, mut model): (_, BTreeSet<usize>) = those(&|thread| thread % 3 == 0);
+        for thread in [0, 63, 64, 126, 127, 128, 198, 4000] {
+            these.remove(thread);
+            model.remove(&thread);
+        }
+        these.insert(300);
+        model.insert(300);
+        assert!(these.iter().eq(model.iter().copied()) && these.contains(300) && !these.contains(63));
+        let (others, left): (_, BTreeSet<usize>) = those(&|thread| thread % 2 == 0 && thread < 130);
+        these.retain(&others);
+        model.retain(|thread| left.contains(thread));
+        assert!(these.iter().eq(model.iter().copied()), "{these:?}");
+    }
+}

@@ -21,7 +21,7 @@ use std::sync::atomic::Ordering::{self, Relaxed, SeqCst};
 pub(super) const MOST: usize = 64;
 
 /// With so many it is worth looking for those that nobody can find.
-const MANY: usize = 8;
+const MANY: usize = 3;
 
 /// A value of any atomic.
 #[derive(Clone, Copy)]
@@ -153,8 +153,9 @@ pub(super) fn fences(store: &Store, to: &mut Clock) {
     }
 }
 
-/// Keeps the memory of a store that is gone.
-fn keep(Store { mut reads, .. }: Store, unused: &mut Vec<Vec<Read>>) {
+/// Keeps the memory of a store that is about to go.
+fn keep(store: &mut Store, unused: &mut Vec<Vec<Read>>) {
+    let mut reads = std::mem::take(&mut store.reads);
     reads.clear();
     if reads.capacity() > 0 {
         unused.push(reads);
@@ -176,7 +177,8 @@ impl History {
     /// Nobody has stored anything; memory is kept.
     pub fn clear(&mut self) {
         let History { stores, dropped: Dropped { strong, fences }, left, unused } = self;
-        stores.drain(..).for_each(|store| keep(store, unused));
+        stores.iter_mut().for_each(|store| keep(store, unused));
+        stores.clear();
         [strong, fences].into_iter().for_each(Clock::clear);
         *left = 0;
     }
@@ -250,10 +252,11 @@ impl History {
         let free = if nothing_matters(floor) { floor } else { known };
         let cut = self.stores.len().saturating_sub(MOST);
         let dropped = free.min(self.stores.len() - 1).max(cut);
-        for store in self.stores.drain(..dropped) {
-            self.dropped.add(&store);
+        for store in &mut self.stores[..dropped] {
+            self.dropped.add(store);
             keep(store, &mut self.unused);
         }
+        self.stores.drain(..dropped);
         self.left = self.stores.len();
         cut > free
     }

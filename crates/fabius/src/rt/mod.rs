@@ -96,7 +96,7 @@ use proofs::Round;
 use repetition::States;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::panic::Location;
 use std::ptr;
 use std::rc::Rc;
@@ -252,7 +252,7 @@ pub(crate) struct Rt {
     /// How many guards there are of such.
     held_on: u32,
     /// Values owned by [`crate::sync::Arc`] and tracked allocations that are alive.
-    pub owned: HashMap<u64, (&'static str, &'static Location<'static>)>,
+    pub owned: BTreeMap<u64, (&'static str, &'static Location<'static>)>,
     pub next_owned: u64,
     /// Destructors of last owners that are running.
     pub last_drops: u32,

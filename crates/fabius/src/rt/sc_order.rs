@@ -57,8 +57,9 @@ impl Access<'_> {
 /// Events, and which come before which.
 #[derive(Debug, Default)]
 pub(super) struct ScOrder {
-    /// Those of each thread, as they come.
+    /// Those of each thread, as they come; and how many there are.
     threads: Vec<Vec<Node>>,
+    nodes: usize,
     /// Which of these are fences, by their numbers and where they are.
     fences: Vec<Vec<(u32, usize)>>,
 }
@@ -100,11 +101,13 @@ fn is_behind(event: Event, firsts: &Clock) -> bool {
 impl ScOrder {
     pub fn clear(&mut self) {
         self.threads.iter_mut().for_each(Vec::clear);
+        self.nodes = 0;
         self.fences.iter_mut().for_each(Vec::clear);
     }
 
+    #[inline(always)]
     pub fn is_empty(&self) -> bool {
-        self.threads.iter().all(Vec::is_empty)
+        self.nodes == 0
     }
 
     /// The fences before what has this clock.
@@ -112,11 +115,8 @@ impl ScOrder {
         let mut known = Clock::new();
         for (thread, fences) in self.fences.iter().enumerate() {
             let last = clock.at(thread);
-            for (index, _) in fences.iter().rev() {
-                if *index <= last {
-                    *known.at_mut(thread) = *index;
-                    break;
-                }
+            for (index, _) in fences.iter().rev().filter(|(index, _)| *index <= last).take(1) {
+                *known.at_mut(thread) = *index;
             }
         }
         known
@@ -137,18 +137,18 @@ impl ScOrder {
             clock.at(node.event.thread) > node.event.index || node.variable.is_none()
         });
         for history in histories {
+            // What was dropped came before what every thread knows, or does not matter.
+            before.join(&history.dropped.strong);
+            before.join(&history.dropped.fences);
             if let Some(known) = history.last_known(clock) {
                 for store in &history.stores[..known] {
                     strong(store, &mut before);
                     fences(store, &mut before);
                 }
-                before.join(&history.dropped.strong);
-                before.join(&history.dropped.fences);
             }
             if let Some(seen) = history.last_seen(clock) {
                 history.stores[..seen].iter().for_each(|store| fences(store, &mut before));
                 before.join(&history.stores[seen].fences);
-                before.join(&history.dropped.fences);
             }
         }
         self.close(&mut before);
@@ -262,8 +262,9 @@ impl ScOrder {
     /// Adds what comes before what comes before.
     fn close(&self, before: &mut Clock) {
         let direct = before.clone();
-        for (thread, nodes) in self.threads.iter().enumerate() {
-            if let Some(last) = nodes.iter().rfind(|node| node.event.index <= direct.at(thread)) {
+        for Event { thread, index } in direct.events() {
+            let nodes = self.threads.get(thread).map_or(&[][..], Vec::as_slice);
+            if let Some(last) = nodes.iter().rfind(|node| node.event.index <= index) {
                 before.join(&last.before);
             }
         }
@@ -275,6 +276,7 @@ impl ScOrder {
             self.threads.resize_with(thread + 1, Vec::new);
         }
         self.threads[thread].push(node);
+        self.nodes += 1;
     }
 
     fn node(&self, event: Event) -> Option<&Node> {

@@ -15,7 +15,7 @@ use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Access, Born, FoundStore, TaskId};
 use fabius_trace::{BugKind, Span};
 use std::cell::Cell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 use std::panic::Location;
 use std::rc::Rc;
@@ -562,7 +562,7 @@ impl Default for Rt {
             left_out: Cell::new(None),
             outlive: Vec::new(),
             held_on: 0,
-            owned: HashMap::new(),
+            owned: BTreeMap::new(),
             next_owned: 0,
             last_drops: 0,
         }
