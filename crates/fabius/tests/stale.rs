@@ -595,35 +595,3 @@ fn what_joined_threads_have_done_is_not_asked_about_a_loop() {
     let said = text(&report);
     assert!(said.contains("within 1 preemption") && !said.contains("not all"), "{said}");
 }
-
-/// A store that is sequentially consistent, and that was dropped, comes before the fence of who knows of it, also where that has
-/// since seen newer ones, of which it knows none.
-#[test]
-fn what_was_dropped_comes_before_a_fence() {
-    let test = || {
-        let [x, y] = two();
-        let (theirs, other) = (x.clone(), y.clone());
-        let first = thread::spawn(move || {
-            other.store(1, SeqCst);
-            theirs.store(1, SeqCst);
-        });
-        let theirs = x.clone();
-        let found = thread::spawn(move || theirs.swap(2, Relaxed)).join().unwrap();
-        let theirs = x.clone();
-        let last = thread::spawn(move || {
-            theirs.store(3, Relaxed);
-            theirs.store(4, Relaxed);
-        });
-        x.load(Relaxed);
-        x.load(Relaxed);
-        fence(SeqCst);
-        assert!(found == 0 || y.load(Relaxed) == 1, "the store before the one that was found is missing");
-        first.join().unwrap();
-        last.join().unwrap();
-    };
-    for config in [Config::new(), Config::new().without_reduction()] {
-        let report = config.preemptions(4).stale(1).explore(test);
-        assert!(!report.is_bug(), "{}", text(&report));
-        assert!(report.to_string().contains("no failing execution within 4 preemptions"), "{report}");
-    }
-}
