@@ -2,7 +2,8 @@
 //! reduction where they do without.
 //!
 //! An edge that an operation makes which the search does not know of, or that is missing in one of two orders which are taken for
-//! one, shows here: a race, or an outcome of a weak access, that only the plain search finds.
+//! one, shows here: a race, or an outcome of a weak access, that only the plain search finds. So does one that is forgotten with
+//! the stores that made it.
 
 use fabius::cell::UnsafeCell;
 use fabius::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};

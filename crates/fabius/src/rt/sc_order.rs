@@ -115,7 +115,7 @@ impl ScOrder {
         let mut known = Clock::new();
         for (thread, fences) in self.fences.iter().enumerate() {
             let last = clock.at(thread);
-            for (index, _) in fences.iter().rev().filter(|(index, _)| *index <= last).take(1) {
+            if let Some((index, _)) = fences.iter().rfind(|(index, _)| *index <= last) {
                 *known.at_mut(thread) = *index;
             }
         }
@@ -185,8 +185,7 @@ impl ScOrder {
         if access.finds_newest() {
             return true;
         }
-        let edges = self.edges(access);
-        edges.are_none() || edges.all(access.event).all(|(from, to)| self.put_before(from, to))
+        self.edges(access).all(access.event).all(|(from, to)| self.put_before(from, to))
     }
 
     /// What comes before what: a deviation comes before what is there already. Of each thread the last fence ahead of it and the
