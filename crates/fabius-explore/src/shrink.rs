@@ -10,13 +10,15 @@ use crate::system::System;
 use fabius_trace::Turn;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Candidates that are tried at most.
 const EFFORT: usize = 2_000;
+/// How long that may take: nobody waits for a shorter trace.
+const LONG_ENOUGH: Duration = Duration::from_secs(5);
 
 /// A shortened version of what was found; infinite executions stay as they are, and those that are as short as can be. As soon as `stop`
-/// is set, or the time is over, no more is tried.
+/// is set, or the time is over, or it has taken five seconds, no more is tried.
 pub fn shrink<S: System>(system: &S, options: &Options, found: &Found, stop: &AtomicBool) -> Found {
     let context = Context { system, options, compare: None, is_symmetric: false, joins: false };
     let mut best = found.clone();
@@ -25,8 +27,9 @@ pub fn shrink<S: System>(system: &S, options: &Options, found: &Found, stop: &At
     }
     let tried = Cell::new(0);
     // What is found is an answer as it is.
-    let is_over =
-        || stop.load(Ordering::Relaxed) || options.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+    let enough = Instant::now() + LONG_ENOUGH;
+    let deadline = options.deadline.map_or(enough, |deadline| deadline.min(enough));
+    let is_over = || stop.load(Ordering::Relaxed) || Instant::now() >= deadline;
     let is_enough = || tried.get() >= EFFORT || is_over();
     let try_one = |turns: &[Turn], best: &Found| -> Option<Found> {
         tried.set(tried.get() + 1);

@@ -70,8 +70,8 @@ pub(super) enum Whose {
     Ours,
 }
 
-/// The words of a round, as they were and as they are, by their origins.
-#[derive(Debug)]
+/// The words of a round, as they were and as they are, by their origins; no further than the last one that was added.
+#[derive(Debug, Default)]
 pub(super) struct Moved(Vec<(u64, u64, Whose)>);
 
 /// The thread's stack, as it was and as it is. All that lies there, and all that points there, has moved as far as its top.
@@ -98,18 +98,21 @@ impl Stack {
 pub(super) type Piece = (usize, usize, usize, bool);
 
 impl Moved {
-    pub fn new(origins: usize) -> Moved {
-        Moved(vec![(0, 0, Whose::Ours); origins])
-    }
-
-    pub fn add(&mut self, origin: Origin, was: u64, is: u64, whose: Whose) {
-        self.0[origin as usize] = (was, is, whose);
+    /// `None` if the round can tell, whatever else there is. Of a loop that counts it is the number that says so at once.
+    pub fn add(&mut self, origin: Origin, was: u64, is: u64, whose: Whose) -> Option<()> {
+        let stays = |word: u64| !(LOWEST_ADDRESS..END).contains(&word) || is_static(word as usize);
+        if whose == Whose::Rounds && was != is {
+            (is.wrapping_sub(was).is_multiple_of(ALIGNED) && !stays(was) && !stays(is)).then_some(())?;
+        }
+        let origin = usize::from(origin);
+        self.0.resize(self.0.len().max(origin + 1), (0, 0, Whose::Ours));
+        self.0[origin] = (was, is, whose);
+        Some(())
     }
 
     /// How far a word has moved.
     fn by(&self, origin: Origin) -> u64 {
-        let (was, is, _) = self.0[origin as usize];
-        is.wrapping_sub(was)
+        self.0.get(usize::from(origin)).map_or(0, |(was, is, _)| is.wrapping_sub(*was))
     }
 
     /// Where memory is that was reached through a word.
@@ -119,9 +122,7 @@ impl Moved {
 
     /// Whether the round, on this stack, cannot tell, with these pieces of memory.
     pub fn cannot_be_told(&self, stack: &Stack, pairs: &[Pair], pieces: &[Piece]) -> bool {
-        let stays = |word: u64| !(LOWEST_ADDRESS..END).contains(&word) || is_static(word as usize);
-        let known = || self.0.iter().filter(|(.., whose)| *whose == Whose::Rounds);
-        let mut moved = known().filter(|(was, is, _)| was != is);
+        let mut known = self.0.iter().filter(|(.., whose)| *whose == Whose::Rounds);
         let fits = |pair: &Pair| {
             let [a, b] = pair.origins;
             let by = self.by(a).wrapping_sub(self.by(b));
@@ -130,8 +131,7 @@ impl Moved {
                 Some(distance) => (distance == 0) == (distance.wrapping_add(by) == 0),
             }
         };
-        moved.all(|&(was, is, _)| is.wrapping_sub(was).is_multiple_of(ALIGNED) && !stays(was) && !stays(is))
-            && known().all(|&(was, is, _)| stack.is_same_for(was, is))
+        known.all(|&(was, is, _)| stack.is_same_for(was, is))
             && pairs.iter().all(fits)
             && pieces.iter().filter(|piece| piece.3).all(|a| pieces.iter().all(|b| overlap_as_before(a, b)))
     }

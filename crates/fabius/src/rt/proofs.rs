@@ -228,20 +228,20 @@ impl Proof {
         if self.stack_is_fixed && stack.by() != 0 {
             return None;
         }
-        let mut words = Moved::new(usize::from(READS) + self.inputs.len());
-        words.add(STACK, self.start.frame as u64, start.frame as u64, Whose::Rounds);
-        words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours);
+        let mut words = Moved::default();
+        words.add(STACK, self.start.frame as u64, start.frame as u64, Whose::Rounds)?;
+        words.add(EXECUTION, self.execution_was_at as u64, now.execution_is_at() as u64, Whose::Ours)?;
         for (origin, &(key, was, how)) in (LOCALS..).zip(&self.locals) {
             let is = now.local(key);
             if (was == 0) != (is == 0) || how == Is::Value && was != is {
                 return None;
             }
-            words.add(origin, was as u64, is as u64, Whose::Rounds);
+            words.add(origin, was as u64, is as u64, Whose::Rounds)?;
         }
         for (n, (was, is)) in self.start.registers.into_iter().zip(start.registers).enumerate() {
             match self.registers[n] {
                 Is::Copied => {}
-                Is::Word => words.add(REGISTERS + n as Origin, was, is, Whose::Rounds),
+                Is::Word => words.add(REGISTERS + n as Origin, was, is, Whose::Rounds)?,
                 _ if was != is || !stack.is_same_for(was, is) => return None,
                 _ => {}
             }
@@ -264,7 +264,7 @@ impl Proof {
             }
             let whose = if read.is_ours || *is == Is::Execution { Whose::Ours } else { Whose::Rounds };
             if let (Is::Word | Is::Execution, Some(was), Some(is)) = (is, read.word(), there.word()) {
-                words.add(origin, was, is, whose);
+                words.add(origin, was, is, whose)?;
             }
             if !read.is_ours {
                 pieces.push((read.address, address, read.size, read.rewritten));
