@@ -43,6 +43,8 @@ mod panics;
 mod places;
 mod point;
 mod proofs;
+#[cfg(test)]
+mod pruned;
 mod record;
 mod repetition;
 mod sc_order;
