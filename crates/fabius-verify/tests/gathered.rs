@@ -150,7 +150,7 @@ fn random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search() {
 #[test]
 #[ignore = "takes hours"]
 fn many_random_programs_that_join_in_a_row_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(testkit::seeds(1000, 100_000));
+    let (all, some) = agree(testkit::seeds(400, 100_000));
     println!("{some} states of {all}");
 }
 

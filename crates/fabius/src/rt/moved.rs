@@ -120,7 +120,7 @@ impl Moved {
         address.wrapping_add(self.by(through) as usize)
     }
 
-    /// Whether the round, on this stack, cannot tell, with these pieces of memory.
+    /// Whether the round, on this stack, cannot tell, with these pieces of memory and words that were added.
     pub fn cannot_be_told(&self, stack: &Stack, pairs: &[Pair], pieces: &[Piece]) -> bool {
         let mut known = self.0.iter().filter(|(.., whose)| *whose == Whose::Rounds);
         let fits = |pair: &Pair| {
