@@ -44,7 +44,7 @@ fn acts(dice: &mut fastrand::Rng) -> Vec<Act> {
     let changes = [Relaxed, Acquire, Release, AcqRel, SeqCst].map(|order| Act::Does(Did::Change(order)));
     let fences = [Acquire, Release, AcqRel, SeqCst].map(Act::Fence);
     let rest = accesses.map(Act::Does).into_iter().chain(changes).chain(fences).chain([Act::Joins, Act::Ends]);
-    always.into_iter().chain(rest.filter(|_| dice.bool())).collect()
+    always.into_iter().chain(rest.filter(|_| dice.u8(..3) == 0)).collect()
 }
 
 struct World {
@@ -157,7 +157,8 @@ fn compare(seed: u64) -> [usize; 2] {
 
 #[test]
 fn stores_that_are_dropped_change_nothing() {
-    let (first, number) = (number_of("FIRST_SEED", 0), number_of("PROGRAMS", 40_000));
+    // Among these is one in which a fence must come after what was dropped before all that its thread knows, which few do.
+    let (first, number) = (number_of("FIRST_SEED", 150_000), number_of("PROGRAMS", 40_000));
     let sum = |a: [usize; 2], b: [usize; 2]| [a[0] + b[0], a[1] + b[1]];
     let [old, dropped] = (first..first + number).map(compare).fold([0, 0], sum);
     assert!(number < 1000 || old.min(dropped) as u64 > 5 * number, "{old} old values, {dropped} stores dropped");
