@@ -142,11 +142,11 @@ fn compare(seed: u64) -> [usize; 2] {
             }
             Act::Ends if thread != 0 && (running.len() > 1 || states.contains(&State::Waits(thread))) => {
                 states[thread] = State::Ended;
-                for waiter in 0..states.len() {
-                    if states[waiter] == State::Waits(thread) {
-                        worlds.iter_mut().for_each(|world| world.clocks.joined(waiter, thread));
-                        states[waiter] = State::Runs;
-                    }
+                for (waiter, state) in
+                    states.iter_mut().enumerate().filter(|(_, state)| **state == State::Waits(thread))
+                {
+                    worlds.iter_mut().for_each(|world| world.clocks.joined(waiter, thread));
+                    *state = State::Runs;
                 }
             }
             Act::Begins | Act::Ends => {}
