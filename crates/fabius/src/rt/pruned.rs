@@ -135,7 +135,7 @@ fn compare(seed: u64) -> [usize; 2] {
                 let other = dice.usize(..states.len());
                 match states[other] {
                     State::Ended => worlds.iter_mut().for_each(|world| world.clocks.joined(thread, other)),
-                    // Nobody else waits, so that there is no circle; one goes on.
+                    // That one runs, so that nobody waits in a circle; somebody goes on.
                     State::Runs if other != thread && running.len() > 1 => states[thread] = State::Waits(other),
                     State::Runs | State::Waits(_) => {}
                 }
