@@ -410,7 +410,7 @@ fn who_waits_for_no_time_only_waits_while_another_sleeps() {
 }
 
 #[test]
-#[ignore = "fails now and then where the crate is not built in one piece: a loop is seen to repeat itself a round later on another thread"]
+#[ignore = "fails now and then: a loop is seen to repeat itself a round later on another thread"]
 fn who_waits_for_no_time_only_waits_while_another_sleeps_with_several_jobs() {
     let report = Config::new().jobs(2).explore(waits_for_no_time);
     assert_eq!(report.verdict, Verdict::Verified, "{report}");
