@@ -206,9 +206,7 @@ impl Config {
         Config { seed, ..self }
     }
 
-    /// So many operating system threads explore at the same time. Tests that use statics need 1, the default. With several, a loop that
-    /// gives way may be seen to repeat itself a round later on one of them; then the answer is unknown, because the test seems to
-    /// behave differently.
+    /// So many operating system threads explore at the same time. Tests that use statics need 1, the default.
     pub fn jobs(self, jobs: usize) -> Config {
         Config { jobs: jobs.max(1), ..self }
     }

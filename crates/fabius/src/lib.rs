@@ -36,6 +36,10 @@
 //! or change memory otherwise it is not seen that they only wait: while another thread sleeps, time passes only when they have used up
 //! [`Config::max_steps`], and the answer says that not all was explored.
 //!
+//! What a loop has on its stack is compared from round to round, with the room in frames that nothing is written to. So, seldom, a loop
+//! is seen to repeat itself a round later when the same schedule is run again, more often with several [`Config::jobs`]; if another
+//! thread sleeps, the answer is then unknown, because the test seems to behave differently.
+//!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
 //! next. Every operation is one: accesses of atomics, `lock` and the drop of its guard, `send` and the drop of a sender,
