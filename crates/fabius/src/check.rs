@@ -136,7 +136,13 @@ fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<
         if system.astray.load(Ordering::Relaxed) {
             continue;
         }
-        return conclude(config, &system, explored, began, at);
+        let report = conclude(config, &system, explored, began, at);
+        // Without a loop, or if it was ignored what loops leave behind, that was not why.
+        let refine = settings.refine.with(Refine::REMAINS);
+        if !is_nondeterministic(&report) || !settings.refine.contains(Refine::YIELDS) || settings.refine == refine {
+            return report;
+        }
+        settings.refine = refine;
     }
 }
 
@@ -398,9 +404,7 @@ fn first_difference(system: &Test<'_>) -> Option<String> {
 fn differs(report: &mut Report, first: Option<String>, bounds: Bounds) {
     if first.is_none() && bounds.bound == Bound::Delays {
         // Who goes on without a delay depends on who only waits, and that on what is there.
-        let reason = "a schedule that went elsewhere when it was run again: the test is not deterministic, or a loop that gives way \
-            writes to memory that it has just allocated, on which a bound on `preemptions` does not depend";
-        report.verdict = Verdict::Unknown { reason: Reason::Program { message: reason.into() }, bounds };
+        report.verdict = Verdict::Unknown { reason: Reason::Program { message: WENT_ELSEWHERE.into() }, bounds };
         return;
     }
     let first = first.unwrap_or_else(|| "the first two executions are the same, but later ones are not".into());
@@ -411,7 +415,15 @@ fn differs(report: &mut Report, first: Option<String>, bounds: Bounds) {
     report.verdict = Verdict::Unknown { reason: reason(Cut::Nondeterminism), bounds };
 }
 
+fn is_nondeterministic(report: &Report) -> bool {
+    let Verdict::Unknown { reason: Reason::Program { message }, .. } = &report.verdict else { return false };
+    [NONDETERMINISTIC, WENT_ELSEWHERE].contains(&message.as_str())
+}
+
 const NONDETERMINISTIC: &str = "the test behaves differently when the same schedule is run again";
+
+const WENT_ELSEWHERE: &str = "a schedule that went elsewhere when it was run again: the test is not deterministic, or a loop that gives \
+    way writes to memory that it has just allocated, on which a bound on `preemptions` does not depend";
 
 fn reason(cut: Cut) -> Reason {
     match cut {

@@ -36,9 +36,8 @@
 //! or change memory otherwise it is not seen that they only wait: while another thread sleeps, time passes only when they have used up
 //! [`Config::max_steps`], and the answer says that not all was explored.
 //!
-//! What a loop has on its stack is compared from round to round, with the room in frames that nothing is written to. So, seldom, a loop
-//! is seen to repeat itself a round later when the same schedule is run again, more often with several [`Config::jobs`]; if another
-//! thread sleeps, the answer is then unknown, because the test seems to behave differently.
+//! What a loop has on its stack is compared from round to round. Where it leaves there what no code looks at, and not always the same,
+//! the check begins anew, and from then on a loop is taken to repeat itself after its second round instead of its first.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the

@@ -313,7 +313,7 @@ fn first_line(text: &str) -> &str {
 
 /// What a schedule begins with where operations on atomics choose which store they find, and where steps are counted that are only
 /// there because the test looks at what they do: it may look late, and the schedule must fit before.
-const WORDS: [(&str, Refine); 8] = [
+const WORDS: [(&str, Refine); 9] = [
     ("weak", Refine::WEAK),
     ("releases", Refine::RELEASES),
     ("counts", Refine::COUNTS),
@@ -322,6 +322,7 @@ const WORDS: [(&str, Refine); 8] = [
     ("weak_counts", Refine::WEAK_COUNTS),
     ("results", Refine::RESULTS),
     ("leaders", Refine::LEADERS),
+    ("remains", Refine::REMAINS),
 ];
 
 /// A schedule as text: threads by their numbers, `*` for how often in a row, `:` before the outcomes of choices, but for

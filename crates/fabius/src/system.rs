@@ -249,10 +249,12 @@ mod tests {
     use crate::config::Config;
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicUsize, Ordering as Order, fence};
-    use crate::{answer, thread};
+    use crate::{answer, extend, thread};
     use fabius_explore::search::{Monitor, Options, Progress, Reduction};
     use fabius_explore::stateless;
     use fabius_trace::Bound;
+    use std::collections::BTreeSet;
+    use std::sync::atomic::Ordering;
 
     /// Three threads, each of which does some of what there is to do with two atomics.
     fn random(seed: u64) {
@@ -306,6 +308,131 @@ mod tests {
                     (found.exhausted, found.levels)
                 });
                 assert_eq!(at_once, step_by_step, "{seed} {bound:?} {max:?}");
+            }
+        }
+    }
+
+    /// A thread that looks at two atomics until the second one is 2, and keeps what it has seen on its stack, in turns; and another one that
+    /// stores.
+    struct Keeps {
+        stores: Vec<(usize, usize)>,
+        does: Vec<Does>,
+    }
+
+    #[derive(Clone, Copy)]
+    enum Does {
+        Loads { atomic: usize, to: usize },
+        Exchanges(usize, usize),
+        Copies { from: usize, to: usize },
+        LeavesIfOver,
+    }
+
+    const KEPT: [usize; 5] = [3, 4, 5, 6, 7];
+
+    impl Keeps {
+        fn random(seed: u64) -> Keeps {
+            let mut dice = fastrand::Rng::with_seed(seed);
+            let mut stores: Vec<_> = (0..dice.usize(1..=2)).map(|_| (dice.usize(..2), dice.usize(..2))).collect();
+            stores.push((1, 2));
+            let mut does: Vec<_> = (0..dice.usize(1..=3))
+                .map(|_| match (dice.u8(..5), dice.usize(..5), dice.usize(..5)) {
+                    (0, from, to) => Does::Loads { atomic: from % 2, to },
+                    (1 | 2, from, to) => Does::Exchanges(from, to),
+                    (_, from, to) => Does::Copies { from, to },
+                })
+                .collect();
+            does.insert(dice.usize(..=does.len()), Does::LeavesIfOver);
+            Keeps { stores, does }
+        }
+
+        /// What the thread has kept in the end.
+        fn run(&self) -> [usize; 5] {
+            let atomics = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+            let (theirs, stores) = (atomics.clone(), self.stores.clone());
+            let other = thread::spawn(move || {
+                stores.into_iter().for_each(|(atomic, value)| theirs[atomic].store(value, Order::SeqCst));
+            });
+            let mut kept = KEPT;
+            'waits: loop {
+                for does in &self.does {
+                    let kept = std::hint::black_box(&mut kept);
+                    match *does {
+                        Does::Loads { atomic, to } => kept[to] = atomics[atomic].load(Order::SeqCst),
+                        Does::Exchanges(a, b) => kept.swap(a, b),
+                        Does::Copies { from, to } => kept[to] = kept[from],
+                        Does::LeavesIfOver if atomics[1].load(Order::SeqCst) == 2 => break 'waits,
+                        Does::LeavesIfOver => {}
+                    }
+                }
+                thread::yield_now();
+            }
+            other.join().unwrap();
+            kept
+        }
+
+        /// All that it can have kept, by a search of all states.
+        fn all(&self) -> BTreeSet<[usize; 5]> {
+            let (mut ends, mut seen) = (BTreeSet::new(), BTreeSet::new());
+            let mut next = vec![(0, 0, [0; 2], KEPT)];
+            while let Some(state) = next.pop() {
+                if !seen.insert(state) {
+                    continue;
+                }
+                let (stored, at, atomics, mut kept) = state;
+                if let Some(&(atomic, value)) = self.stores.get(stored) {
+                    let mut atomics = atomics;
+                    atomics[atomic] = value;
+                    next.push((stored + 1, at, atomics, kept));
+                }
+                match self.does[at] {
+                    Does::Loads { atomic, to } => kept[to] = atomics[atomic],
+                    Does::Exchanges(a, b) => kept.swap(a, b),
+                    Does::Copies { from, to } => kept[to] = kept[from],
+                    Does::LeavesIfOver if atomics[1] == 2 => {
+                        ends.insert(kept);
+                        continue;
+                    }
+                    Does::LeavesIfOver => {}
+                }
+                next.push((stored, (at + 1) % self.does.len(), atomics, kept));
+            }
+            ends
+        }
+    }
+
+    #[test]
+    fn a_loop_finds_all_that_it_can_where_what_rounds_leave_on_the_stack_is_ignored() {
+        for seed in 0..40 {
+            let mut keeps = Keeps::random(seed);
+            if seed == 0 {
+                // All of them move in each round, and nothing else happens meanwhile.
+                keeps.stores = vec![(1, 2)];
+                keeps.does = (1..KEPT.len()).map(|n| Does::Exchanges(n - 1, n)).chain([Does::LeavesIfOver]).collect();
+            }
+            for reduction in [Reduction::None, Reduction::Classes] {
+                let seen = Mutex::new(BTreeSet::new());
+                let body = || {
+                    let kept = keeps.run();
+                    if !extend::is_cut() {
+                        seen.lock().unwrap().insert(kept);
+                    }
+                };
+                let options = Options { bound: Bound::None, reduction, at_first_bug: true, ..Options::default() };
+                let (loops, mut refine) = (Loops::default(), Refine::YIELDS.with(Refine::REMAINS));
+                let found = loop {
+                    let stop = AtomicBool::new(false);
+                    let settings = Settings { refine, ..answer::settings(&Config::new()) };
+                    let test = Test::new(&body, settings, loops.clone(), &stop);
+                    let monitor = Monitor { stop: &stop, progress: &|_: &Progress| {} };
+                    let found = stateless::search(&test, &options, &monitor, &|_| {});
+                    let observed = Refine(test.observed.load(Ordering::Relaxed));
+                    if refine.contains(observed) && !test.astray.load(Ordering::Relaxed) {
+                        break found;
+                    }
+                    refine = refine.with(observed);
+                };
+                assert!(found.exhausted && found.bug.is_none() && found.cut.is_none(), "{seed}: {found:?}");
+                assert_eq!(seen.into_inner().unwrap(), keeps.all(), "{seed} {reduction:?}");
             }
         }
     }

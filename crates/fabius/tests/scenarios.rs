@@ -403,15 +403,8 @@ fn waits_for_no_time() {
 #[test]
 fn who_waits_for_no_time_only_waits_while_another_sleeps() {
     let plain = Config::new().exhaustive().without_reduction().executions(1_000_000);
-    for config in [Config::new(), Config::new().exhaustive(), plain] {
+    for config in [Config::new(), Config::new().exhaustive(), Config::new().jobs(2), plain] {
         let report = config.explore(waits_for_no_time);
         assert_eq!(report.verdict, Verdict::Verified, "{report}");
     }
-}
-
-#[test]
-#[ignore = "fails now and then: a loop is seen to repeat itself a round later on another thread"]
-fn who_waits_for_no_time_only_waits_while_another_sleeps_with_several_jobs() {
-    let report = Config::new().jobs(2).explore(waits_for_no_time);
-    assert_eq!(report.verdict, Verdict::Verified, "{report}");
 }

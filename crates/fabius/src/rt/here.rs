@@ -1,5 +1,7 @@
 //! Where a thread is in its code, as a number.
 
+use super::remains::Left;
+
 /// A place in the code of a thread: what a function was called with that is never inlined and looks here first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
@@ -20,11 +22,20 @@ impl Here {
 
     /// A number for what the code goes on with: the registers, and its stack below `top`.
     pub fn number(self, top: usize) -> Option<u64> {
-        let mut number = self.registers?.into_iter().fold(0, mix);
+        self.number_but(top, &Left::default())
+    }
+
+    /// The same without what a round leaves there.
+    pub(super) fn number_but(self, top: usize, left: &Left) -> Option<u64> {
+        let kept = |(n, word): (usize, u64)| if left.registers >> n & 1 == 1 { 0 } else { word };
+        let mut number = self.registers?.into_iter().enumerate().map(kept).fold(0, mix);
+        let mut words = left.words.iter().skip_while(|(below, _)| top - below < self.frame).peekable();
         let mut at = (self.frame + 8) & !7;
         while at + 8 <= top {
             // SAFETY: from a frame to the top is the stack that the caller runs on; what is there is only read.
-            number = mix(number, unsafe { std::ptr::read_volatile(at as *const u64) });
+            let word = unsafe { std::ptr::read_volatile(at as *const u64) };
+            let left = words.next_if(|(below, _)| top - below == at).map_or(0, |(_, bits)| *bits);
+            number = mix(number, word & !left);
             at += 8;
         }
         Some(number)

@@ -1,6 +1,8 @@
 //! Where nothing can be tried out: see `trial.rs`.
 
+use super::Here;
 use super::moved::{Origin, Origins};
+use super::remains::Leaves;
 use std::ops::Range;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,8 @@ pub(super) struct Outcome {
     pub locals: Vec<(usize, usize)>,
     pub borrows: bool,
     pub lent: u64,
+    pub leaves: Vec<Leaves>,
+    pub leaves_registers: [Origin; 6],
     pub instructions: u32,
 }
 
@@ -47,6 +51,8 @@ impl Trial {
     pub fn operation(&mut self, _: u64, _: Option<(usize, u64)>) {}
 
     pub fn finds(&mut self, _: u64) {}
+
+    pub fn comes_back(&mut self, _: &Here) {}
 
     pub fn finds_local(&mut self, _: usize, _: usize) {}
 }
@@ -92,5 +98,20 @@ pub(super) unsafe fn begins(_: Range<usize>, _: usize, _: impl FnOnce(&mut Trial
     let (reads, origins, registers) = (Vec::new(), Origins::default(), [0; 6]);
     let (numbers, unusual, found, locals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (end, borrows, lent, instructions) = (End::Other, false, 0, 0);
-    Some(Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, instructions })
+    let (leaves, leaves_registers) = (Vec::new(), [0; 6]);
+    Some(Outcome {
+        end,
+        reads,
+        origins,
+        registers,
+        numbers,
+        unusual,
+        found,
+        locals,
+        borrows,
+        lent,
+        leaves,
+        leaves_registers,
+        instructions,
+    })
 }

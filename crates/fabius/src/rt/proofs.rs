@@ -8,26 +8,12 @@
 //! run again at all. And the stack may be another one: what is on it lies as far from its top. So a word through which the trial has reached memory may be another address, and what was reached
 //! through it is then looked for there: the trial has followed from which words each address was made (`moved.rs`).
 
-use super::moved::{Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, Whose};
+use super::here::mix;
+use super::moved::{
+    Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, UNKNOWN, Whose,
+};
+use super::remains::Left;
 use super::trial::{End, Outcome, Read, probe};
-use std::collections::HashMap;
-use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-
-/// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
-const INSTRUCTIONS: u64 = 4_000_000;
-
-/// Of these, so many may be spent at first, and so many more for each round of which a trial has told: where
-/// hardly any is of use, as of a loop that counts, all of them would take seconds.
-const AT_FIRST: u64 = 400_000;
-const FOR_EACH_USE: u64 = 100;
-
-/// Proofs of rounds that begin at the same place.
-const OF_A_PLACE: usize = 64;
-
-/// Rounds of a thread that are not tried out because others like them have changed something.
-const FEW: u32 = 3;
 
 /// Where a round begins.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +76,11 @@ fn is_looked_at(is: Is, read: &Read) -> bool {
 /// A round that was tried out.
 #[derive(Debug)]
 pub(super) struct Proof {
-    start: Start,
+    pub start: Start,
     /// The execution outside of which nothing is known of it: addresses of which it is not known where they come from.
     only_in: Option<u64>,
     /// Whether it changes nothing but the thread's stack and variables that are known.
-    changes_nothing: bool,
+    pub changes_nothing: bool,
     /// Whether the stack must be the same one.
     stack_is_fixed: bool,
     registers: [Is; 6],
@@ -102,7 +88,7 @@ pub(super) struct Proof {
     inputs: Vec<Input>,
     pairs: Vec<Pair>,
     /// The variables that it finds, with their states.
-    found: Vec<(usize, u64)>,
+    pub found: Vec<(usize, u64)>,
     /// The keys of the thread's local values that it looks up, and where they are.
     locals: Vec<(usize, usize, Is)>,
     /// What the thread has done after each operation.
@@ -112,11 +98,15 @@ pub(super) struct Proof {
     /// Whether it writes to memory that is as before in the end, and before which of its operations that is not as before, as bits.
     pub borrows: bool,
     pub lent: u64,
+    /// What it does, as a number; and what it leaves on the stack and in registers that follows from that, and from what it reads.
+    pub does: u64,
+    pub left: Left,
 }
 
 impl Proof {
     pub fn new(start: Start, outcome: Outcome, now: &impl Now) -> Proof {
         let Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, .. } = outcome;
+        let Outcome { leaves, leaves_registers, .. } = outcome;
         let mut done = origins.done;
         // What this crate has on the stack is the registers that the round began with, and its own.
         let is_own = |r: &Read| (start.stack..start.frame).contains(&r.address);
@@ -130,7 +120,7 @@ impl Proof {
             None => NONE,
         };
         let stands_for = |origin: Origin| match origin {
-            NONE | EXECUTION | STACK..READS => origin,
+            NONE | EXECUTION | STACK..READS | UNKNOWN => origin,
             REGISTERS..EXECUTION => own(registers[usize::from(origin - REGISTERS)]),
             READS.. => match &reads[usize::from(origin - READS)] {
                 read if is_own(read) => read.word().map_or(NONE, own),
@@ -197,6 +187,14 @@ impl Proof {
             let through = stands_for(read.through);
             Input { read: Read { through, ..read }, is, elsewhere: now.is_elsewhere(read.address) }
         };
+        // What is only copied is none of what the round looks at.
+        let follows = |origin: Origin| match stands_for(origin) {
+            NONE | EXECUTION | STACK => true,
+            UNKNOWN => false,
+            origin => is_ours(origin) || is(origin) != Is::Copied,
+        };
+        let left = Left::of(start.top, &leaves, leaves_registers, follows);
+        let does = numbers.iter().chain(&unusual).copied().fold(start.place, mix);
         let registers = std::array::from_fn(|n| is(REGISTERS + n as Origin));
         let locals = (LOCALS..).zip(locals).map(|(origin, (key, at))| (key, at, is(origin))).collect();
         let inputs = (READS..).zip(reads.iter().copied()).map(input).collect();
@@ -216,11 +214,28 @@ impl Proof {
             unusual,
             borrows,
             lent,
+            does,
+            left,
         }
     }
 
+    /// What the round has read when it was tried out.
+    pub fn inputs(&self) -> Inputs {
+        let inputs = || self.inputs.iter().filter(|i| !i.read.is_ours && is_looked_at(i.is, &i.read));
+        let number =
+            inputs().fold(self.number(self.start.registers), |number, i| number_of(number, i.is, &i.read, &i.read));
+        let reads = inputs().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
+        Inputs { reads, number, elsewhere: inputs().any(|i| i.elsewhere) }
+    }
+
+    /// A number for what the round looks at in these registers.
+    fn number(&self, registers: [u64; 6]) -> u64 {
+        let looked_at = registers.into_iter().zip(self.registers).filter(|(_, is)| *is != Is::Copied);
+        looked_at.map(|(register, _)| register).fold(self.does, mix)
+    }
+
     /// Whether all that the round reads is as it was; if so, what that is.
-    fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
+    pub fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
         if self.only_in.is_some_and(|execution| execution != now.execution()) {
             return None;
         }
@@ -246,7 +261,8 @@ impl Proof {
                 _ => {}
             }
         }
-        let mut inputs = Inputs { reads: Vec::with_capacity(self.inputs.len()), elsewhere: false };
+        let mut inputs = Inputs { number: self.number(start.registers), ..Inputs::default() };
+        inputs.reads.reserve(self.inputs.len());
         let mut pieces = Vec::new();
         for (origin, Input { read, is, elsewhere }) in (READS..).zip(&self.inputs) {
             if !is_looked_at(*is, read) {
@@ -266,6 +282,7 @@ impl Proof {
             if let (Is::Word | Is::Execution, Some(was), Some(is)) = (is, read.word(), there.word()) {
                 words.add(origin, was, is, whose)?;
             }
+            inputs.number = number_of(inputs.number, *is, read, &there);
             if !read.is_ours {
                 pieces.push((read.address, address, read.size, read.rewritten));
                 if !read.rewritten {
@@ -278,10 +295,21 @@ impl Proof {
     }
 }
 
+/// The number of what a round looks at, with what is there where it reads.
+fn number_of(number: u64, is: Is, read: &Read, there: &Read) -> u64 {
+    let what = match is {
+        Is::Copied => 0,
+        _ => there.value.chunks(8).map(|word| word.try_into().map_or(0, u64::from_ne_bytes)).fold(1, mix),
+    };
+    if read.is_ours { number } else { mix(mix(number, there.address as u64), what) }
+}
+
 /// What a round reads in an execution, but for what it overwrites.
 #[derive(Debug, Default)]
 pub(super) struct Inputs {
     reads: Vec<Read>,
+    /// What it looks at, as a number.
+    pub number: u64,
     /// Whether others change some of it unseen: it lies on their stacks, or they have borrowed it.
     pub elsewhere: bool,
 }
@@ -297,127 +325,6 @@ impl Read {
     fn word(&self) -> Option<u64> {
         let (word, _) = self.value.split_first_chunk()?;
         (self.size == word.len()).then(|| u64::from_ne_bytes(*word))
-    }
-}
-
-/// A line at which threads give way.
-#[derive(Debug, Default)]
-struct Line {
-    instructions: u64,
-    /// How often a proof told of a round.
-    uses: u64,
-    is_given_up: bool,
-    tells_time: bool,
-    /// By places; those that were used last come first.
-    proofs: HashMap<u64, Vec<Arc<Proof>>>,
-}
-
-/// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Loops(Arc<Learnt>);
-
-#[derive(Debug, Default)]
-struct Learnt {
-    lines: Mutex<HashMap<usize, Line>>,
-    /// Whether one went on for as long as an execution may last while another thread slept.
-    outlasts_sleep: AtomicBool,
-}
-
-/// What is known of a round that is about to begin.
-#[derive(Debug)]
-pub(super) enum Round {
-    /// Threads do not seem to repeat themselves there.
-    NoLoop,
-    /// It must be tried out.
-    Unknown,
-    /// It changes something, or might.
-    Changes,
-    /// It changes nothing as long as what it reads is still there.
-    ChangesNothing(Arc<Proof>, Inputs),
-    /// It reads the clock of the machine.
-    TellsTime,
-}
-
-impl Loops {
-    /// Whether it is what is known of the same test.
-    pub(super) fn is(&self, other: &Loops) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
-    fn with<R>(&self, at: &'static Location<'static>, f: impl FnOnce(Option<&mut Line>) -> R) -> R {
-        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        f(lines.get_mut(&(std::ptr::from_ref(at) as usize)))
-    }
-
-    /// Whether a loop went on for as long as an execution may last while another thread slept.
-    pub(super) fn outlasts_sleep(&self) -> bool {
-        self.0.outlasts_sleep.load(Ordering::Relaxed)
-    }
-
-    /// One did. Says whether that is new.
-    pub(super) fn has_outlasted_sleep(&self) -> bool {
-        !self.0.outlasts_sleep.swap(true, Ordering::Relaxed)
-    }
-
-    /// Threads seem to repeat themselves there.
-    pub(super) fn add(&self, at: &'static Location<'static>) {
-        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.entry(std::ptr::from_ref(at) as usize).or_default();
-    }
-
-    /// The round that begins there, where variables have these states, after so many that have changed something.
-    pub(super) fn round(&self, at: &'static Location<'static>, start: &Start, before: u32, now: &impl Now) -> Round {
-        self.with(at, |line| {
-            let Some(line) = line else { return Round::NoLoop };
-            if line.tells_time {
-                return Round::TellsTime;
-            }
-            if line.is_given_up {
-                return Round::Changes;
-            }
-            let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
-            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| now.state(*variable) == *was);
-            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, now) } else { None };
-            let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
-                // A round that found the same and changed something tells enough: most leave the loop. If this one does not,
-                // it is tried out later.
-                let leaves = |proof: &Arc<Proof>| !proof.changes_nothing && !proof.found.is_empty() && finds(proof);
-                return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
-            };
-            proofs[..=number].rotate_right(1);
-            line.uses += 1;
-            match &proofs[0] {
-                proof if proof.changes_nothing => Round::ChangesNothing(proof.clone(), inputs),
-                _ => Round::Changes,
-            }
-        })
-    }
-
-    /// A round would have read the clock of the machine. Says whether that is new.
-    pub(super) fn tells_time(&self, at: &'static Location<'static>) -> bool {
-        self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)))
-    }
-
-    /// A round was tried out. Says whether that was the last that may be.
-    pub(super) fn learn(&self, at: &'static Location<'static>, proof: Proof, instructions: u32) -> (Round, bool) {
-        let proof = Arc::new(proof);
-        let is_last = self.with(at, |line| {
-            line.is_some_and(|line| {
-                let proofs = line.proofs.entry(proof.start.place).or_default();
-                proofs.truncate(OF_A_PLACE - 1);
-                proofs.insert(0, proof.clone());
-                line.instructions += u64::from(instructions);
-                let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
-                let was = line.is_given_up;
-                line.is_given_up |= line.instructions >= most;
-                !was && line.is_given_up
-            })
-        });
-        let inputs = || proof.inputs.iter().filter(|i| !i.read.is_ours && is_looked_at(i.is, &i.read));
-        let reads = inputs().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
-        let inputs = Inputs { reads, elsewhere: inputs().any(|i| i.elsewhere) };
-        let round = if proof.changes_nothing { Round::ChangesNothing(proof, inputs) } else { Round::Changes };
-        (round, is_last)
     }
 }
 
@@ -473,6 +380,8 @@ mod tests {
             locals: vec![(1, THERE)],
             borrows: false,
             lent: 0,
+            leaves: Vec::new(),
+            leaves_registers: [NONE; 6],
             instructions: 1,
         };
         Proof::new(START, outcome, &Execution { number: 1, local: THERE })
@@ -514,6 +423,8 @@ mod tests {
             locals: Vec::new(),
             borrows: false,
             lent: 0,
+            leaves: Vec::new(),
+            leaves_registers: [NONE; 6],
             instructions: 1,
         };
         Proof::new(on(THERE, register), outcome, &Execution { number: 1, local: 0 })

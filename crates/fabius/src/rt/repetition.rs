@@ -39,9 +39,12 @@
 //! 9. A loop that does not repeat itself, as one that counts, could find an old value for ever, which is no livelock: in the end a
 //!    store is seen. So after many rounds with old values the thread finds the newest once, of each atomic of which they were
 //!    (`old_values.rs`); the answer says that, too.
+//! 10. On the stack is also what no code looks at, which is not always the same: see `remains.rs`.
 
 use super::here::mix;
-use super::proofs::{Inputs, Proof, Round};
+use super::loops::Round;
+use super::proofs::{Inputs, Proof};
+use super::remains::Came;
 use super::{Here, Object, Op, Refine, trial};
 use std::collections::{HashMap, HashSet};
 use std::panic::Location;
@@ -90,6 +93,8 @@ pub(super) struct States {
     gave_way: HashSet<(usize, u64)>,
     /// By thread; more than one where it may find older stores.
     follows: Vec<Vec<Follows>>,
+    /// By thread, how it has come to where it last gave way.
+    came: Vec<Came>,
     /// Threads whose rounds read the clock of the machine.
     timed: Vec<usize>,
     /// Whether there was such a round: what it has changed unseen may matter to anybody.
@@ -113,6 +118,7 @@ impl States {
             left,
             gave_way,
             follows,
+            came,
             timed,
             reads_clock,
             held,
@@ -127,6 +133,7 @@ impl States {
         left.clear();
         gave_way.clear();
         follows.clear();
+        came.clear();
         timed.clear();
         *reads_clock = false;
         held.clear();
@@ -348,9 +355,21 @@ impl States {
     }
 
     /// The thread has given way here; `top` is where its stack begins.
-    pub fn gives_way(&mut self, thread: usize, here: Here, top: usize) {
+    pub fn gives_way(&mut self, thread: usize, here: Here, top: usize, refine: Refine) {
         let places = self.places.len() as u64;
-        let place = here.number(top).map(|place| *self.places.entry(place).or_insert(places));
+        let mut follows = self.follows.get(thread).into_iter().flatten();
+        let followed = follows.find(|f| f.made == f.proof.numbers.len());
+        let number = match followed.filter(|_| refine.contains(Refine::REMAINS)) {
+            Some(Follows { proof, inputs, .. }) => {
+                here.number_but(top, &proof.left).map(|rest| mix(inputs.number, rest))
+            }
+            None => here.number(top),
+        };
+        let place = number.map(|place| *self.places.entry(place).or_insert(places));
+        if thread >= self.came.len() {
+            self.came.resize(thread + 1, Came::default());
+        }
+        self.came[thread].comes(followed.map(|f| f.inputs.number), place);
         let place = place.map_or_else(|| mix(self.thread(thread), 6), |place| mix(place, 7));
         self.set_thread(thread, place);
         if let Some(round) = self.rounds.get_mut(thread) {
@@ -364,7 +383,9 @@ impl States {
     }
 
     /// A round begins: what is known of the ways that it can take.
-    pub fn begins(&mut self, thread: usize, rounds: impl Iterator<Item = Round>) {
+    ///
+    /// If it is one by which the thread has come here, says how it has come.
+    pub fn begins(&mut self, thread: usize, rounds: impl Iterator<Item = Round>) -> Option<Came> {
         self.timed.retain(|timed| *timed != thread);
         if thread >= self.follows.len() {
             self.follows.resize_with(thread + 1, Vec::new);
@@ -389,6 +410,8 @@ impl States {
         if self.follows[thread].is_empty() && !self.is_timed(thread) {
             self.may_change(thread);
         }
+        let came = self.came[thread];
+        self.follows[thread].iter().any(|follows| Some(follows.inputs.number) == came.by).then_some(came)
     }
 
     /// The thread goes on after it gave way.

@@ -30,6 +30,8 @@ impl Refine {
     pub const RESULTS: Refine = Refine(512);
     /// It is asked who is told apart at a barrier.
     pub const LEADERS: Refine = Refine(1024);
+    /// What rounds of loops leave on stacks is not always the same though they do the same (`repetition.rs`, 10).
+    pub const REMAINS: Refine = Refine(2048);
 
     pub fn contains(self, other: Refine) -> bool {
         self.0 & other.0 == other.0

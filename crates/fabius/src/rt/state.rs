@@ -5,8 +5,9 @@ use super::fiber::Idle;
 use super::here::mix;
 use super::history::Word;
 use super::livelock::Patience;
+use super::loops::{Loops, Round};
 use super::old_values::OldValues;
-use super::proofs::{Loops, Now, Proof, Round, Start};
+use super::proofs::{Now, Proof, Start};
 use super::trial::{self, End, Outcome, Trial};
 use super::{Edges, Failure, Here, LeavesOut, LeftOut, Object, Op, Recorder, Refine, Rt, Settings, States, Thread};
 use crate::rt::clocks::{Clocks, Race};
@@ -224,7 +225,10 @@ impl Rt {
         if let Some(trial) = trial::current() {
             thread.idle += 1;
             if trial.points > 0 || trial::aside(|| here.number(top) == self.tried_from) {
-                trial::aside(|| self.states.operation(me, op));
+                trial::aside(|| {
+                    trial.comes_back(&here);
+                    self.states.operation(me, op);
+                });
                 trial::ends(End::Round);
             }
             if thread.idle >= IDLE {
@@ -252,11 +256,11 @@ impl Rt {
             self.clocks.gives_way(me);
         }
         self.old_values.gives_way(me, at);
-        self.states.gives_way(me, here, top);
+        self.states.gives_way(me, here, top, self.settings.refine);
         // What a destructor does while a panic unwinds its stack is not tried out.
         let registers = here.registers.filter(|_| !std::thread::panicking() && !self.hurries);
         let (Some(registers), None) = (registers, &self.orders) else {
-            self.begins_round(Round::Changes, None);
+            self.begins_round(at, Round::Changes, None);
             return None;
         };
         let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
@@ -267,7 +271,7 @@ impl Rt {
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
                 self.begins_anew();
-                self.begins_round(Round::NoLoop, None);
+                self.begins_round(at, Round::NoLoop, None);
             }
             round => return self.is_usual(at, start, round),
         }
@@ -281,7 +285,7 @@ impl Rt {
             self.oldest.extend(self.clocks.oldest(self.current));
         }
         if self.oldest.is_empty() {
-            self.begins_round(usual, None);
+            self.begins_round(at, usual, None);
             return None;
         }
         let number = |place, (atomic, word): &(usize, Word)| mix(mix(place, *atomic as u64), word.number());
@@ -292,7 +296,7 @@ impl Rt {
                 self.usual_round = Some(usual);
                 return Some(start);
             }
-            round => self.begins_round(usual, Some(round)),
+            round => self.begins_round(at, usual, Some(round)),
         }
         None
     }
@@ -334,16 +338,21 @@ impl Rt {
             self.begins_anew();
         }
         let Some(usual) = self.usual_round.take() else { return self.is_usual(at, start, round) };
-        self.begins_round(usual, Some(round));
+        self.begins_round(at, usual, Some(round));
         None
     }
 
     /// The running thread has given way and goes on with a round of which so much is known: if it finds the newest stores,
     /// and if it finds the oldest ones that it can.
-    fn begins_round(&mut self, usual: Round, with_oldest: Option<Round>) {
+    fn begins_round(&mut self, at: &'static Location<'static>, usual: Round, with_oldest: Option<Round>) {
         let me = self.current;
         self.oldest.clear();
-        self.states.begins(me, std::iter::once(usual).chain(with_oldest));
+        let came = self.states.begins(me, std::iter::once(usual).chain(with_oldest));
+        if let Some(came) = came.filter(|_| !self.settings.refine.contains(Refine::REMAINS))
+            && self.loops.leave_other_remains(at, came)
+        {
+            self.sees(Refine::REMAINS);
+        }
         let waits = self.states.repeats(me, self.now);
         let thread = &mut self.threads[me];
         if waits {

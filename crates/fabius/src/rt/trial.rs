@@ -29,6 +29,8 @@ mod traps;
 
 use super::flow::Does;
 use super::instruction::{Access, Instructions, Known};
+use super::moved::{NONE, Origin};
+use super::remains::Leaves;
 use emulated::To;
 use libc::greg_t;
 use origins::{NO_LANES, Origins};
@@ -102,6 +104,9 @@ pub(super) struct Trial {
     origins: Origins,
     /// For each word of the stack that is put back, which bytes it has written.
     written: Vec<u8>,
+    /// Those above the place where it has come to the next give-way, and on what the registers depend there.
+    leaves: Vec<Leaves>,
+    leaves_registers: [Origin; 6],
     left: u32,
     local: u64,
     instructions: Instructions,
@@ -274,6 +279,8 @@ impl Trial {
             lent: 0,
             origins: Origins::new(),
             written: Vec::new(),
+            leaves: Vec::new(),
+            leaves_registers: [NONE; 6],
             left: 0,
             local: 0,
             instructions: Instructions::new(),
@@ -517,30 +524,6 @@ impl Trial {
         registers[libc::REG_EFL as usize] &= !(TRAP | 0x400);
         UNDER_WAY.set(ptr::null_mut());
     }
-
-    fn outcome(&self) -> Outcome {
-        let is_own = |r: &Read| self.is_on_the_stack(r.address, r.size);
-        let is_rewritten = |r: &Read| self.own(r.address, r.size).any(|(word, bit)| self.written[word] & bit != 0);
-        let is_borrowed = |r: &Read| (r.address..r.address + r.size).any(|byte| self.has_borrowed(byte));
-        let reads = self.reads.iter().map(|r| Read {
-            // A variable may have been read before it was known to be one.
-            is_ours: self.is_allowed(r.address, r.size),
-            rewritten: is_own(r) && is_rewritten(r) || is_borrowed(r),
-            ..*r
-        });
-        let reads: Vec<Read> = reads.collect();
-        let origins = self.origins.summary(reads.len());
-        let Start { rbx, rbp, r12, r13, r14, r15, .. } = self.start;
-        let registers = [rbx, rbp, r12, r13, r14, r15];
-        let numbers = self.numbers[..self.numbers_used].to_vec();
-        let unusual = self.unusual[..self.numbers_used].to_vec();
-        let found = self.found[..self.found_used].to_vec();
-        let locals = self.locals[..self.locals_used].to_vec();
-        let instructions = INSTRUCTIONS - self.left;
-        let borrows = !self.borrowed.is_empty();
-        let (end, lent) = (self.end, self.lent);
-        Outcome { end, reads, origins, registers, numbers, unusual, found, locals, borrows, lent, instructions }
-    }
 }
 
 /// Begins a trial of the thread that has this stack, which has its top there. Returns twice: first as a part of the trial,
@@ -576,6 +559,9 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             }
             this.written.clear();
             this.written.resize(words, 0);
+            this.leaves.clear();
+            this.leaves.reserve(words);
+            this.leaves_registers = [NONE; 6];
             this.allow(UNDER_WAY.with(Cell::as_ptr) as usize, size_of::<usize>());
             this.allow(trial as usize, size_of::<Trial>());
             (this.kept_from, this.is_aside) = (this.ranges_used, false);

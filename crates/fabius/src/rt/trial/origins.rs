@@ -51,7 +51,7 @@ impl Of {
     }
 
     /// The same with these bytes alone.
-    fn with(self, bytes: u8) -> Of {
+    pub fn with(self, bytes: u8) -> Of {
         if bytes == 0 { Of::NOTHING } else { Of { bytes, is_whole: false, ..self } }
     }
 }

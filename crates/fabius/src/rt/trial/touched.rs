@@ -71,9 +71,17 @@ impl Trial {
             if all {
                 return Some(written.unwrap_or(Of::NOTHING));
             }
+            let from = address.wrapping_sub(self.start.rsp as usize);
+            let place = |(word, bit): (usize, u8)| (8 * word + bit.trailing_zeros() as usize).wrapping_sub(from) % 8;
+            let missing = self.own(address, size).filter(|at| !is_written(at));
+            let missing = missing.fold(0, |bytes, at| bytes | 1 << place(at));
             // SAFETY: as the caller says.
             let of = Of::whole(unsafe { self.was_there(address, size, STACK)? });
-            return Some(if some { Of { is_whole: false, ..of } } else { of });
+            if !some {
+                return Some(of);
+            }
+            let rest = of.with(missing);
+            return Some(self.origins.both(rest, written.unwrap_or(Of::NOTHING)));
         }
         if self.is_allowed(address, size) {
             return match written {

@@ -1,0 +1,148 @@
+//! What is known of the loops of a test, by the lines at which threads give way: the rounds that were tried out (`proofs.rs`), and how
+//! many may be.
+
+use super::proofs::{Inputs, Now, Proof, Start};
+use super::remains::{Came, Ends};
+use std::collections::HashMap;
+use std::panic::Location;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
+const INSTRUCTIONS: u64 = 4_000_000;
+
+/// Of these, so many may be spent at first, and so many more for each round of which a trial has told: where
+/// hardly any is of use, as of a loop that counts, all of them would take seconds.
+const AT_FIRST: u64 = 400_000;
+const FOR_EACH_USE: u64 = 100;
+
+/// Proofs of rounds that begin at the same place.
+const OF_A_PLACE: usize = 64;
+
+/// Rounds of a thread that are not tried out because others like them have changed something.
+const FEW: u32 = 3;
+
+/// A line at which threads give way.
+#[derive(Debug, Default)]
+struct Line {
+    instructions: u64,
+    /// How often a proof told of a round.
+    uses: u64,
+    is_given_up: bool,
+    tells_time: bool,
+    ends: Ends,
+    /// By places; those that were used last come first.
+    proofs: HashMap<u64, Vec<Arc<Proof>>>,
+}
+
+/// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Loops(Arc<Learnt>);
+
+#[derive(Debug, Default)]
+struct Learnt {
+    lines: Mutex<HashMap<usize, Line>>,
+    /// Whether one went on for as long as an execution may last while another thread slept.
+    outlasts_sleep: AtomicBool,
+}
+
+/// What is known of a round that is about to begin.
+#[derive(Debug)]
+pub(super) enum Round {
+    /// Threads do not seem to repeat themselves there.
+    NoLoop,
+    /// It must be tried out.
+    Unknown,
+    /// It changes something, or might.
+    Changes,
+    /// It changes nothing as long as what it reads is still there.
+    ChangesNothing(Arc<Proof>, Inputs),
+    /// It reads the clock of the machine.
+    TellsTime,
+}
+
+impl Loops {
+    /// Whether it is what is known of the same test.
+    pub(super) fn is(&self, other: &Loops) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    fn with<R>(&self, at: &'static Location<'static>, f: impl FnOnce(Option<&mut Line>) -> R) -> R {
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        f(lines.get_mut(&(std::ptr::from_ref(at) as usize)))
+    }
+
+    /// Whether a loop went on for as long as an execution may last while another thread slept.
+    pub(super) fn outlasts_sleep(&self) -> bool {
+        self.0.outlasts_sleep.load(Ordering::Relaxed)
+    }
+
+    /// One did. Says whether that is new.
+    pub(super) fn has_outlasted_sleep(&self) -> bool {
+        !self.0.outlasts_sleep.swap(true, Ordering::Relaxed)
+    }
+
+    /// Threads seem to repeat themselves there.
+    pub(super) fn add(&self, at: &'static Location<'static>) {
+        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        lines.entry(std::ptr::from_ref(at) as usize).or_default();
+    }
+
+    /// The round that begins there, where variables have these states, after so many that have changed something.
+    pub(super) fn round(&self, at: &'static Location<'static>, start: &Start, before: u32, now: &impl Now) -> Round {
+        self.with(at, |line| {
+            let Some(line) = line else { return Round::NoLoop };
+            if line.tells_time {
+                return Round::TellsTime;
+            }
+            if line.is_given_up {
+                return Round::Changes;
+            }
+            let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
+            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| now.state(*variable) == *was);
+            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, now) } else { None };
+            let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
+                // A round that found the same and changed something tells enough: most leave the loop. If this one does not,
+                // it is tried out later.
+                let leaves = |proof: &Arc<Proof>| !proof.changes_nothing && !proof.found.is_empty() && finds(proof);
+                return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
+            };
+            proofs[..=number].rotate_right(1);
+            line.uses += 1;
+            match &proofs[0] {
+                proof if proof.changes_nothing => Round::ChangesNothing(proof.clone(), inputs),
+                _ => Round::Changes,
+            }
+        })
+    }
+
+    /// A thread has come to the end of a round that it could make again. Says whether what rounds leave is not always the same.
+    pub(super) fn leave_other_remains(&self, at: &'static Location<'static>, came: Came) -> bool {
+        self.with(at, |line| line.is_some_and(|line| line.ends.differ(came)))
+    }
+
+    /// A round would have read the clock of the machine. Says whether that is new.
+    pub(super) fn tells_time(&self, at: &'static Location<'static>) -> bool {
+        self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)))
+    }
+
+    /// A round was tried out. Says whether that was the last that may be.
+    pub(super) fn learn(&self, at: &'static Location<'static>, proof: Proof, instructions: u32) -> (Round, bool) {
+        let proof = Arc::new(proof);
+        let is_last = self.with(at, |line| {
+            line.is_some_and(|line| {
+                let proofs = line.proofs.entry(proof.start.place).or_default();
+                proofs.truncate(OF_A_PLACE - 1);
+                proofs.insert(0, proof.clone());
+                line.instructions += u64::from(instructions);
+                let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
+                let was = line.is_given_up;
+                line.is_given_up |= line.instructions >= most;
+                !was && line.is_given_up
+            })
+        });
+        let inputs = proof.inputs();
+        let round = if proof.changes_nothing { Round::ChangesNothing(proof, inputs) } else { Round::Changes };
+        (round, is_last)
+    }
+}
