@@ -18,6 +18,7 @@
 use super::clock::{Clock, Did, Event, NOTHING, Place, acquires, releases};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
+use super::used::Used;
 use super::{Object as Id, Op, Refine};
 use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
@@ -111,7 +112,7 @@ pub(crate) struct Race {
 #[derive(Debug, Default)]
 pub(super) struct Clocks {
     threads: Vec<Thread>,
-    objects: Vec<Object>,
+    objects: Used<Object>,
     /// Which of these have stores, where operations may deviate.
     atomics: Vec<usize>,
     data: Vec<Data>,
@@ -143,10 +144,9 @@ fn entry<T: Default>(list: &mut Vec<T>, number: usize) -> &mut T {
 impl Clocks {
     /// Nothing has happened; the memory of so many objects is kept.
     pub fn clear(&mut self, objects: usize) {
-        self.objects.truncate(objects);
+        self.objects.clear(objects, Object::clear);
         self.data.truncate(objects);
         self.threads.iter_mut().for_each(Thread::clear);
-        self.objects.iter_mut().for_each(Object::clear);
         for Data { write, reads } in &mut self.data {
             *write = None;
             reads.clear();
@@ -221,7 +221,7 @@ impl Clocks {
         self.goes_to(thread, Some(object));
         self.thread(thread);
         let clock = &mut self.threads[thread].clock;
-        let object = entry(&mut self.objects, object);
+        let object = self.objects.at(object);
         if write {
             clock.join(&object.touched);
             object.written.set(clock);
@@ -237,7 +237,7 @@ impl Clocks {
     pub fn releases(&mut self, thread: usize, object: usize) {
         self.goes_to(thread, Some(object));
         let clock = self.clock(thread);
-        let object = entry(&mut self.objects, object);
+        let object = self.objects.at(object);
         object.written.join(&clock);
         object.touched.join(&clock);
         self.tick(thread);
@@ -255,7 +255,7 @@ impl Clocks {
     fn leaves(&mut self, thread: usize, object: usize) -> usize {
         self.goes_to(thread, Some(object));
         let clock = self.clock(thread);
-        let left = &mut entry(&mut self.objects, object).left;
+        let left = &mut self.objects.at(object).left;
         left.push(clock);
         let number = left.len() - 1;
         self.tick(thread);
@@ -272,7 +272,7 @@ impl Clocks {
 
     /// The stores of an atomic; if it holds another value than the newest, somebody who owns it has changed it.
     pub fn history(&mut self, atomic: usize, is_newest: impl Fn(&Word) -> bool, value: Word) -> &mut History {
-        let history = &mut entry(&mut self.objects, atomic).history;
+        let history = &mut self.objects.at(atomic).history;
         let newest = history.stores.last();
         if !newest.is_some_and(|newest| is_newest(&newest.value)) {
             if newest.is_none() {
@@ -290,7 +290,7 @@ impl Clocks {
 
     /// The position of the store than which so many are newer.
     pub fn position(&mut self, atomic: usize, newer: u32) -> usize {
-        let stores = entry(&mut self.objects, atomic).history.stores.len();
+        let stores = self.objects.at(atomic).history.stores.len();
         stores.saturating_sub(1 + newer as usize)
     }
 
@@ -332,14 +332,14 @@ impl Clocks {
         self.objects[atomic].history.floor_of_news(clock, Event { thread, index: *gave_way })
     }
 
-    /// The oldest stores that the thread can find, of all atomics where that is not the newest.
+    /// The oldest stores that the thread can find, of all atomics where that is not the newest, in no order.
     pub fn oldest(&mut self, thread: usize) -> impl Iterator<Item = (usize, Word)> {
         self.thread(thread);
         let clock = &self.threads[thread].clock;
-        self.objects.iter().enumerate().filter_map(|(atomic, object)| {
-            let stores = &object.history.stores;
-            let floor = if stores.len() > 1 { object.history.floor(clock) } else { return None };
-            (floor + 1 < stores.len()).then(|| (atomic, stores[floor].value))
+        self.atomics.iter().filter_map(|&atomic| {
+            let history = &self.objects[atomic].history;
+            let floor = if history.stores.len() > 1 { history.floor(clock) } else { return None };
+            (floor + 1 < history.stores.len()).then(|| (atomic, history.stores[floor].value))
         })
     }
 
@@ -376,7 +376,7 @@ impl Clocks {
         self.goes_to(thread, Some(atomic));
         self.thread(thread);
         let this = &mut self.threads[thread];
-        let history = &mut entry(&mut self.objects, atomic).history;
+        let history = &mut self.objects.at(atomic).history;
         let event = Event { thread, index: this.clock.at(thread) };
         let acquires = did.loads() && acquires(order);
         let ahead = (acquires && !self.order.is_empty()).then(|| this.clock.clone());
@@ -440,7 +440,7 @@ impl Clocks {
     /// Drops the stores of an atomic that no thread with one of these clocks can find. Says whether a limit made it forget
     /// others.
     pub fn prune(&mut self, atomic: usize, clocks: &[Clock]) -> bool {
-        self.objects[atomic].history.prune(clocks)
+        self.objects.at(atomic).history.prune(clocks)
     }
 
     /// The clock of a thread that goes on when others have ended, at least.

@@ -56,6 +56,7 @@ mod time_passes;
 #[cfg_attr(not(all(target_os = "linux", target_arch = "x86_64", not(miri))), path = "no_trial.rs")]
 mod trial;
 mod unwinding;
+mod used;
 mod watch;
 #[cfg_attr(not(all(target_os = "linux", target_pointer_width = "64", not(miri))), path = "no_words.rs")]
 mod words;

@@ -283,6 +283,7 @@ impl Rt {
     fn is_usual(&mut self, at: &'static Location<'static>, start: Start, usual: Round) -> Option<Start> {
         if self.settings.refine.contains(Refine::WEAK) && !matches!(usual, Round::NoLoop) && !self.has_been_here {
             self.oldest.extend(self.clocks.oldest(self.current));
+            self.oldest.sort_unstable_by_key(|(atomic, _)| *atomic);
         }
         if self.oldest.is_empty() {
             self.begins_round(at, usual, None);
