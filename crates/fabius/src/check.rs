@@ -124,6 +124,7 @@ fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<
     let mut settings = answer::settings(config);
     settings.deadline = config.time.and_then(|time| began.checked_add(time));
     let loops = Loops::default();
+    let mut unsure = None;
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, loops.clone(), &stop);
@@ -137,12 +138,15 @@ fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<
             continue;
         }
         let report = conclude(config, &system, explored, began, at);
-        // Without a loop, or if it was ignored what loops leave behind, that was not why.
+        // That may be because of what loops leave behind. If it is ignored, and there is no answer either, it was not.
         let refine = settings.refine.with(Refine::REMAINS);
-        if !is_nondeterministic(&report) || !settings.refine.contains(Refine::YIELDS) || settings.refine == refine {
-            return report;
+        let may_be = settings.refine.contains(Refine::YIELDS) && settings.refine != refine;
+        if !is_nondeterministic(&report) || !may_be {
+            let is_unsure = matches!(report.verdict, Verdict::Unknown { .. });
+            return unsure.filter(|_| is_unsure).unwrap_or(report);
         }
         settings.refine = refine;
+        unsure = Some(report);
     }
 }
 

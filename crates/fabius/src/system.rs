@@ -249,12 +249,14 @@ mod tests {
     use crate::config::Config;
     use crate::sync::Arc;
     use crate::sync::atomic::{AtomicUsize, Ordering as Order, fence};
+    use crate::time::Instant;
     use crate::{answer, extend, thread};
     use fabius_explore::search::{Monitor, Options, Progress, Reduction};
     use fabius_explore::stateless;
     use fabius_trace::Bound;
     use std::collections::BTreeSet;
     use std::sync::atomic::Ordering;
+    use std::time::Duration;
 
     /// Three threads, each of which does some of what there is to do with two atomics.
     fn random(seed: u64) {
@@ -312,8 +314,8 @@ mod tests {
         }
     }
 
-    /// A thread that looks at two atomics until the second one is 2, and keeps what it has seen on its stack, in turns; and another one that
-    /// stores.
+    /// A thread that looks at two atomics until the second one is 2, and keeps what it has seen on its stack, in turns; and
+    /// another one that stores.
     struct Keeps {
         stores: Vec<(usize, usize)>,
         does: Vec<Does>,
@@ -400,6 +402,33 @@ mod tests {
         }
     }
 
+    /// All that a test ends with where what rounds of loops leave on the stack is ignored.
+    fn ends<T: Ord + Send>(reduction: Reduction, test: impl Fn() -> T + Sync) -> BTreeSet<T> {
+        let seen = Mutex::new(BTreeSet::new());
+        let body = || {
+            let end = test();
+            if !extend::is_cut() {
+                seen.lock().unwrap().insert(end);
+            }
+        };
+        let options = Options { bound: Bound::None, reduction, at_first_bug: true, ..Options::default() };
+        let (loops, mut refine) = (Loops::default(), Refine::YIELDS.with(Refine::REMAINS));
+        let found = loop {
+            let stop = AtomicBool::new(false);
+            let settings = Settings { refine, ..answer::settings(&Config::new()) };
+            let test = Test::new(&body, settings, loops.clone(), &stop);
+            let monitor = Monitor { stop: &stop, progress: &|_: &Progress| {} };
+            let found = stateless::search(&test, &options, &monitor, &|_| {});
+            let observed = Refine(test.observed.load(Ordering::Relaxed));
+            if refine.contains(observed) && !test.astray.load(Ordering::Relaxed) {
+                break found;
+            }
+            refine = refine.with(observed);
+        };
+        assert!(found.exhausted && found.bug.is_none() && found.cut.is_none(), "{found:?}");
+        seen.into_inner().unwrap()
+    }
+
     #[test]
     fn a_loop_finds_all_that_it_can_where_what_rounds_leave_on_the_stack_is_ignored() {
         for seed in 0..40 {
@@ -410,30 +439,31 @@ mod tests {
                 keeps.does = (1..KEPT.len()).map(|n| Does::Exchanges(n - 1, n)).chain([Does::LeavesIfOver]).collect();
             }
             for reduction in [Reduction::None, Reduction::Classes] {
-                let seen = Mutex::new(BTreeSet::new());
-                let body = || {
-                    let kept = keeps.run();
-                    if !extend::is_cut() {
-                        seen.lock().unwrap().insert(kept);
-                    }
-                };
-                let options = Options { bound: Bound::None, reduction, at_first_bug: true, ..Options::default() };
-                let (loops, mut refine) = (Loops::default(), Refine::YIELDS.with(Refine::REMAINS));
-                let found = loop {
-                    let stop = AtomicBool::new(false);
-                    let settings = Settings { refine, ..answer::settings(&Config::new()) };
-                    let test = Test::new(&body, settings, loops.clone(), &stop);
-                    let monitor = Monitor { stop: &stop, progress: &|_: &Progress| {} };
-                    let found = stateless::search(&test, &options, &monitor, &|_| {});
-                    let observed = Refine(test.observed.load(Ordering::Relaxed));
-                    if refine.contains(observed) && !test.astray.load(Ordering::Relaxed) {
-                        break found;
-                    }
-                    refine = refine.with(observed);
-                };
-                assert!(found.exhausted && found.bug.is_none() && found.cut.is_none(), "{seed}: {found:?}");
-                assert_eq!(seen.into_inner().unwrap(), keeps.all(), "{seed} {reduction:?}");
+                assert_eq!(ends(reduction, || keeps.run()), keeps.all(), "{seed} {reduction:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_round_in_which_time_passes_is_not_the_one_that_began() {
+        let test = || {
+            let over = Arc::new(AtomicUsize::new(0));
+            let theirs = over.clone();
+            let other = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(1));
+                theirs.store(1, Order::SeqCst);
+            });
+            let start = Instant::now();
+            let (mut before, mut last) = (start, start);
+            while over.load(Order::SeqCst) == 0 {
+                (before, last) = (last, Instant::now());
+                thread::yield_now();
+            }
+            other.join().unwrap();
+            [before, last].map(|time| (time - start).as_millis())
+        };
+        for reduction in [Reduction::None, Reduction::Classes] {
+            assert_eq!(ends(reduction, test), [[0, 0], [0, 1], [1, 1]].into(), "{reduction:?}");
         }
     }
 }

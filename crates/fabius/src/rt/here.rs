@@ -34,7 +34,7 @@ impl Here {
         while at + 8 <= top {
             // SAFETY: from a frame to the top is the stack that the caller runs on; what is there is only read.
             let word = unsafe { std::ptr::read_volatile(at as *const u64) };
-            let left = words.next_if(|(below, _)| top - below == at).map_or(0, |(_, bits)| *bits);
+            let left = words.next_if(|(below, _)| top - below <= at).map_or(0, |(_, bits)| *bits);
             number = mix(number, word & !left);
             at += 8;
         }

@@ -5,6 +5,7 @@
 
 use super::clock::{Clock, Did, Place};
 use super::clocks::{Done, Moment};
+use super::here::mix;
 use super::history::{MOST, Word};
 use super::point::must_not_switch;
 use super::{Edges, LeavesOut, LeftOut, Object, Op, Refine, Rt, Settings, trial};
@@ -94,7 +95,7 @@ pub(crate) fn find<T: Copy + PartialEq>(object: &Object, newest: T, kind: Kind, 
         }
         let found = if rt.alone { rt.finds_again(object, found, ways) } else { rt.finds(object, found, kind, ways) };
         if rt.settings.refine.contains(Refine::YIELDS) {
-            let unusual = if found.value == newest { 0 } else { Word::of(found.value).number() | 1 };
+            let unusual = if found.value == newest { 0 } else { mix(Word::of(found.value).number(), 13) | 1 };
             trial::aside(|| rt.states.finds(rt.current, unusual));
         }
         found

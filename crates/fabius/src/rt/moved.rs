@@ -18,7 +18,7 @@ pub(super) const REGISTERS: Origin = 1;
 pub(super) const EXECUTION: Origin = 7;
 /// The thread's stack: the stack pointer, and what is counted from there.
 pub(super) const STACK: Origin = 8;
-/// What is not known of.
+/// That of a register of which it is not known.
 pub(super) const UNKNOWN: Origin = Origin::MAX;
 /// The places of local values.
 pub(super) const LOCALS: Origin = 9;

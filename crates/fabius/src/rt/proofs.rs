@@ -99,7 +99,7 @@ pub(super) struct Proof {
     pub borrows: bool,
     pub lent: u64,
     /// What it does, as a number; and what it leaves on the stack and in registers that follows from that, and from what it reads.
-    pub does: u64,
+    does: u64,
     pub left: Left,
 }
 
@@ -230,8 +230,8 @@ impl Proof {
 
     /// A number for what the round looks at in these registers.
     fn number(&self, registers: [u64; 6]) -> u64 {
-        let looked_at = registers.into_iter().zip(self.registers).filter(|(_, is)| *is != Is::Copied);
-        looked_at.map(|(register, _)| register).fold(self.does, mix)
+        let looked_at = |(register, is)| if is == Is::Copied { 0 } else { mix(register, 1) };
+        registers.into_iter().zip(self.registers).map(looked_at).fold(self.does, mix)
     }
 
     /// Whether all that the round reads is as it was; if so, what that is.

@@ -5,12 +5,13 @@
 //! steps before were made. If all of the stack is compared (`repetition.rs`, 1), a loop repeats itself at one time from the first
 //! round on, and at another from the second; time may then pass a round later, and one schedule is two executions.
 //!
-//! 1. This is noticed where a thread comes to the end of a round that can be made again as it was: if others that came there for the first time were where
-//!    they had been, and this one is not, or if it has come there by that round before. Then, and where a schedule does not fit when
-//!    it is run again, the check begins anew ([`Refine::REMAINS`](super::Refine)).
+//! 1. This is noticed where a thread comes to the end of a round that can be made again as it was: if others that came there for
+//!    the first time were where they had been, and this one is not, or if it has come there by that round before. Then, and where
+//!    a schedule does not fit when it is run again, the check begins anew ([`Refine::REMAINS`](super::Refine)).
 //! 2. From then on the place of a thread that has come there by a round that was tried out is that round, with what it has looked at,
-//!    and the rest of the stack. What the round has written follows from these. What it has only copied does not: that
-//!    belongs to the rest, so that who exchanges two values in each round is not where it was.
+//!    and the rest of the stack. What the round has written follows from these, if nothing else has changed unseen and no time has
+//!    passed meanwhile; else all of the stack is compared. What it has only copied does not follow: that belongs to the rest, so that
+//!    who exchanges two values in each round is not where it was.
 //! 3. Such a place is another one than that before the first round, whatever lies there. Between two operations of a round there must have
 //!    been all that it leaves, once. So a loop that would be seen to repeat itself after one round goes round twice: up to 1.9 times as
 //!    many executions, which is why it is not always done.

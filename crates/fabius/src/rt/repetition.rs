@@ -57,8 +57,9 @@ struct Follows {
     inputs: Inputs,
     /// Operations that it has made.
     made: usize,
-    /// The last step that may have changed what is not seen, when it began.
+    /// The last step that may have changed what is not seen, when it made its last operation, and when it began.
     hidden: u64,
+    since: u64,
     /// Who had borrowed memory then.
     lent: u64,
 }
@@ -224,7 +225,7 @@ impl States {
             self.follows.iter().enumerate().any(|(other, f)| other != thread && f.iter().any(|f| f.proof.borrows));
         let others = if is_borrowed { self.lent(thread) } else { 0 };
         let still = |follows: &mut Follows| {
-            let Follows { proof, inputs, made, hidden: then, lent } = follows;
+            let Follows { proof, inputs, made, hidden: then, lent, .. } = follows;
             *made += 1;
             let is_next = proof.numbers.get(*made - 1) == Some(&number);
             // Who has changed what is not seen may have left alone what matters here; what this thread has written itself
@@ -358,7 +359,8 @@ impl States {
     pub fn gives_way(&mut self, thread: usize, here: Here, top: usize, refine: Refine) {
         let places = self.places.len() as u64;
         let mut follows = self.follows.get(thread).into_iter().flatten();
-        let followed = follows.find(|f| f.made == f.proof.numbers.len());
+        // It has found what it looked at in the beginning if nothing has changed unseen since, nor time has passed.
+        let followed = follows.find(|f| f.made == f.proof.numbers.len() && f.since == self.hidden);
         let number = match followed.filter(|_| refine.contains(Refine::REMAINS)) {
             Some(Follows { proof, inputs, .. }) => {
                 here.number_but(top, &proof.left).map(|rest| mix(inputs.number, rest))
@@ -398,7 +400,7 @@ impl States {
         follows.extend(rounds.filter_map(|round| match round {
             Round::ChangesNothing(proof, mut inputs) => {
                 inputs.elsewhere |= lent != 0;
-                Some(Follows { proof, inputs, made: 0, hidden, lent })
+                Some(Follows { proof, inputs, made: 0, hidden, since: hidden, lent })
             }
             Round::TellsTime => {
                 timed.push(thread);

@@ -263,7 +263,8 @@ impl Rt {
             self.begins_round(at, Round::Changes, None);
             return None;
         };
-        let how = mix(self.settings.refine.0.into(), self.now.as_nanos() as u64);
+        let refine = self.settings.refine.without(Refine::REMAINS);
+        let how = mix(refine.0.into(), self.now.as_nanos() as u64);
         let place = mix(mix(me as u64, (top - here.frame) as u64), how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.threads[me].rounds, self) {
@@ -349,7 +350,8 @@ impl Rt {
         let me = self.current;
         self.oldest.clear();
         let came = self.states.begins(me, std::iter::once(usual).chain(with_oldest));
-        if let Some(came) = came.filter(|_| !self.settings.refine.contains(Refine::REMAINS))
+        let looks = !self.settings.refine.contains(Refine::REMAINS) && !self.settings.record;
+        if let Some(came) = came.filter(|_| looks)
             && self.loops.leave_other_remains(at, came)
         {
             self.sees(Refine::REMAINS);

@@ -545,6 +545,8 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             this.given_back.clear();
             this.private.clear();
             (this.counts, this.lent) = (false, 0);
+            this.leaves.clear();
+            this.leaves_registers = [NONE; 6];
             this.index.fill(u16::MAX);
             this.origins.begin();
             (this.ranges_used, this.numbers_used, this.found_used, this.locals_used) = (0, 0, 0, 0);
@@ -559,9 +561,7 @@ pub(super) unsafe fn begins(stack: Range<usize>, top: usize, allow: impl FnOnce(
             }
             this.written.clear();
             this.written.resize(words, 0);
-            this.leaves.clear();
             this.leaves.reserve(words);
-            this.leaves_registers = [NONE; 6];
             this.allow(UNDER_WAY.with(Cell::as_ptr) as usize, size_of::<usize>());
             this.allow(trial as usize, size_of::<Trial>());
             (this.kept_from, this.is_aside) = (this.ranges_used, false);
