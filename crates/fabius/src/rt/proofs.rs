@@ -5,8 +5,9 @@
 //! finds: what a trial has shown holds wherever these are the same, also in other executions of the test.
 //!
 //! There, memory that is allocated may lie elsewhere. A test must not depend on addresses, or its executions could not be
-//! run again at all. And the stack may be another one: what is on it lies as far from its top. So a word through which the trial has reached memory may be another address, and what was reached
-//! through it is then looked for there: the trial has followed from which words each address was made (`moved.rs`).
+//! run again at all. And the stack may be another one: what is on it lies as far from its top. So a word through which the trial
+//! has reached memory may be another address, and what was reached through it is then looked for there: the trial has followed from
+//! which words each address was made (`moved.rs`).
 
 use super::here::mix;
 use super::moved::{
