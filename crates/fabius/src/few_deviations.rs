@@ -121,31 +121,21 @@ mod tests {
     use crate::config::Config;
     use crate::rt::{self, Loops, Refine};
     use crate::sync::Arc;
-    use crate::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+    use crate::sync::atomic::Ordering::{Relaxed, SeqCst};
+    use crate::sync::atomic::{AtomicUsize, fence};
     use crate::{answer, extend, thread};
     use fabius_explore::search::{Progress, Reduction};
     use std::collections::BTreeSet;
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
-    /// What each of several threads finds in an atomic and, when it has given way, makes of it, in all executions that leave
-    /// out what loom does.
-    fn outcomes_as_loom(bound: Bound, reduction: Reduction, threads: usize) -> BTreeSet<Vec<[usize; 2]>> {
+    /// What all executions come to that leave out what loom does.
+    fn outcomes_as_loom<T: Ord + Send>(bound: Bound, reduction: Reduction, body: impl Fn() -> T + Sync) -> BTreeSet<T> {
         let seen = Mutex::new(BTreeSet::new());
         let body = || {
-            let word = Arc::new(AtomicUsize::new(0));
-            let goes = |own: usize| {
-                let word = word.clone();
-                thread::spawn(move || {
-                    let first = word.load(Relaxed);
-                    thread::yield_now();
-                    [first, word.swap(own, Relaxed)]
-                })
-            };
-            let all: Vec<_> = (1..=threads).map(goes).collect();
-            let all = all.into_iter().map(|thread| thread.join().unwrap()).collect();
+            let outcome = body();
             if !extend::is_cut() {
-                seen.lock().unwrap().insert(all);
+                seen.lock().unwrap().insert(outcome);
             }
         };
         let settings = answer::settings(&Config::new().free_stale_reads());
@@ -160,12 +150,62 @@ mod tests {
         std::mem::take(&mut *seen.lock().unwrap())
     }
 
+    /// What each of several threads finds in an atomic and, when it has given way, makes of it.
+    fn give_way(threads: usize) -> Vec<[usize; 2]> {
+        let word = Arc::new(AtomicUsize::new(0));
+        let goes = |own: usize| {
+            let word = word.clone();
+            thread::spawn(move || {
+                let first = word.load(Relaxed);
+                thread::yield_now();
+                [first, word.swap(own, Relaxed)]
+            })
+        };
+        let all: Vec<_> = (1..=threads).map(goes).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    }
+
     #[test]
     fn what_is_left_out_of_turns_does_not_depend_on_what_is_explored() {
         for threads in 2..=3 {
             for bound in [Bound::None, Bound::Preemptions] {
-                let all = outcomes_as_loom(bound, Reduction::None, threads);
-                assert_eq!(all, outcomes_as_loom(bound, Reduction::Classes, threads), "{threads} threads, {bound:?}");
+                let all = outcomes_as_loom(bound, Reduction::None, || give_way(threads));
+                let reduced = outcomes_as_loom(bound, Reduction::Classes, || give_way(threads));
+                assert_eq!(all, reduced, "{threads} threads, {bound:?}");
+            }
+        }
+    }
+
+    /// What threads find that do some of what there is to do with two atomics, and make fences.
+    fn make_fences(seed: u64) -> Vec<Vec<usize>> {
+        let words = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let goes = |own: usize| {
+            let (words, mut dice) = (words.clone(), fastrand::Rng::with_seed(seed * 8 + own as u64));
+            thread::spawn(move || {
+                let mut found = Vec::new();
+                for _ in 0..dice.usize(2..=4) {
+                    let word = &words[dice.usize(..2)];
+                    match dice.u8(..8) {
+                        0..2 => word.store(own, Relaxed),
+                        2..4 => found.push(word.load(Relaxed)),
+                        4 => thread::yield_now(),
+                        _ => fence(SeqCst),
+                    }
+                }
+                found
+            })
+        };
+        let all: Vec<_> = (1..=3).map(goes).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    }
+
+    #[test]
+    fn what_is_left_out_of_fences_does_not_depend_on_what_is_explored() {
+        for seed in 0..30 {
+            for bound in [Bound::None, Bound::Preemptions] {
+                let all = outcomes_as_loom(bound, Reduction::None, || make_fences(seed));
+                let reduced = outcomes_as_loom(bound, Reduction::Classes, || make_fences(seed));
+                assert_eq!(all, reduced, "seed {seed}, {bound:?}");
             }
         }
     }

@@ -243,6 +243,9 @@ impl Rt {
             return None;
         }
         let me = self.current;
+        if self.straight_on {
+            return Some(me);
+        }
         let mine = 1u64 << (me % u64::BITS as usize);
         let able = if running.is_some_and(|(can, _)| can) { mine } else { 0 };
         let mut able = able | self.waiting.unconditional;

@@ -32,6 +32,8 @@ struct Thread {
     fenced: Clock,
     /// Loads that found what made no edge, where that is kept ([`Clocks::explains`]).
     missed: Vec<Missed>,
+    /// What was done before the last sequentially consistent fence that it has made, or before any that came before that.
+    by_fences: Clock,
     /// Its clock when it last gave way.
     gave_way: u32,
     /// Its clock in its last operation; 0 where it has since accessed a cell, or learnt of another thread's end.
@@ -43,8 +45,8 @@ struct Thread {
 
 impl Thread {
     fn clear(&mut self) {
-        let Thread { clock, found, fenced, missed, gave_way, done, last, entry } = self;
-        [clock, found, fenced, entry].into_iter().for_each(Clock::clear);
+        let Thread { clock, found, fenced, missed, by_fences, gave_way, done, last, entry } = self;
+        [clock, found, fenced, by_fences, entry].into_iter().for_each(Clock::clear);
         missed.clear();
         (*gave_way, *done, *last) = (0, 0, None);
     }
@@ -117,6 +119,8 @@ pub(super) struct Clocks {
     atomics: Vec<usize>,
     data: Vec<Data>,
     order: ScOrder,
+    /// What was done before any sequentially consistent fence so far.
+    by_fences: Clock,
     /// Whether operations on atomics may deviate.
     pub deviates: bool,
     /// Whether it is kept what made no edge, for the report of a race.
@@ -153,6 +157,7 @@ impl Clocks {
         }
         self.atomics.clear();
         self.order.clear();
+        self.by_fences.clear();
     }
 
     #[inline]
@@ -325,11 +330,14 @@ impl Clocks {
         this.gave_way = this.clock.at(thread);
     }
 
-    /// The position of the oldest store that the thread may find and that it did not know when it last gave way.
+    /// The position of the oldest store that the thread may find, that it did not know when it last gave way, and that is not older than
+    /// what was known ahead of a fence that came before one of its own, where both are sequentially consistent.
     pub fn floor_of_news(&mut self, thread: usize, atomic: usize) -> usize {
         self.thread(thread);
-        let Thread { clock, gave_way, .. } = &self.threads[thread];
-        self.objects[atomic].history.floor_of_news(clock, Event { thread, index: *gave_way })
+        let Thread { clock, by_fences, gave_way, .. } = &self.threads[thread];
+        let mut known = clock.clone();
+        known.join(by_fences);
+        self.objects[atomic].history.floor_of_news(&known, Event { thread, index: *gave_way })
     }
 
     /// The oldest stores that the thread can find, of all atomics where that is not the newest, in no order.
@@ -462,7 +470,9 @@ impl Clocks {
             this.fenced.set(&this.clock);
         }
         if self.deviates && order == SeqCst {
-            let this = &self.threads[thread];
+            let this = &mut self.threads[thread];
+            self.by_fences.join(&this.clock);
+            this.by_fences.set(&self.by_fences);
             let event = Event { thread, index: this.clock.at(thread) };
             let histories = self.atomics.iter().map(|atomic| &self.objects[*atomic].history);
             self.order.fence(event, &this.clock, histories);

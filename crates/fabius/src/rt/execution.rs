@@ -1,6 +1,7 @@
 //! An execution from its beginning to its end, step by step.
 
 use super::fiber::Outside;
+use super::memory::FENCES;
 use super::panics::forget_panics;
 use super::watch::Watched;
 use super::{
@@ -29,6 +30,9 @@ impl Execution {
         forget_panics();
         rt.settings = settings;
         rt.clocks.deviates = settings.refine.contains(Refine::WEAK);
+        if rt.clocks.deviates {
+            rt.objects = FENCES;
+        }
         rt.clocks.explains = settings.record;
         if !rt.loops.is(loops) {
             rt.loops.clone_from(loops);

@@ -126,6 +126,12 @@ impl Rt {
         (0..self.threads.len()).all(|other| !self.can_go_on(other) || since(id) <= since(other))
     }
 
+    /// Nobody goes on before the running thread does, where a search leaves something out, unless that one does not make a step yet or
+    /// has just given way.
+    pub(super) fn goes_straight_on(&mut self) {
+        self.straight_on = self.beginnings == 0 && !self.alone && !self.threads[self.current].gave_way;
+    }
+
     /// Whether others go first because it has given way, where a search leaves something out.
     pub(super) fn leaves_it_to_others(&self, id: usize) -> bool {
         let this = &self.threads[id];

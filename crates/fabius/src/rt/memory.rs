@@ -307,8 +307,30 @@ pub(crate) fn forgotten() -> String {
     )
 }
 
-/// A fence.
-pub(crate) fn fence(order: Ordering) {
+/// The number of what stands for the order in which sequentially consistent fences come, where operations may deviate.
+pub(super) const FENCES: u32 = 1;
+
+/// A fence. Where operations may deviate, one that is sequentially consistent has a scheduling point. To a search that tries all it is a step
+/// that touches nothing: in which order such fences come is found out by what is read. To one that leaves something out it matters.
+pub(crate) fn fence(order: Ordering, at: Place) {
+    let op = super::with(|rt| {
+        let is_point = order == SeqCst && rt.settings.refine.contains(Refine::WEAK);
+        is_point.then(|| match rt.settings.leaves_out {
+            LeavesOut::Nothing => Op::local("fence", at),
+            LeavesOut::NoNews | LeavesOut::NoNewsAndTurns => {
+                rt.goes_straight_on();
+                Op::write("fence", FENCES, at).ordered()
+            }
+        })
+    });
+    if let Some(op) = op.flatten() {
+        super::point(op);
+        super::with(|rt| rt.straight_on = false);
+        if op.write {
+            // It is nobody's value.
+            super::unchanged();
+        }
+    }
     super::with(|rt| {
         if rt.settings.refine.contains(Refine::RACES) {
             rt.clocks.fence(rt.current, order);

@@ -30,7 +30,7 @@ use std::sync::{Mutex, PoisonError};
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
-    rt::fence(order);
+    rt::fence(order, Location::caller());
 }
 
 /// As in std.
