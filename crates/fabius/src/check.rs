@@ -391,7 +391,8 @@ fn without_what_loom_leaves_out(completed: Option<u32>) -> String {
     let whole = completed.map(|k| format!(" (all were explored within {k})")).unwrap_or_default();
     format!(
         "much as loom without executions in which a thread that has given way goes on while another can, a value is found again that its \
-         thread knew to be old before it gave way, a store comes late, or an exchange finds an old value{whole}; \
+         thread knew to be old before it gave way, a store comes late, an exchange finds an old value, or something is found behind a \
+         `SeqCst` fence that is older than what was known ahead of one that came before{whole}; \
          `FABIUS_STALE_READS=all` explores these, too"
     )
 }

@@ -1,8 +1,8 @@
 //! What loom leaves out under weak memory, and that no outcome is lost where threads give way.
 
 use fabius::sync::Arc;
-use fabius::sync::atomic::AtomicUsize;
 use fabius::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
+use fabius::sync::atomic::{AtomicUsize, fence};
 use fabius::{Config, Verdict, thread};
 use std::collections::BTreeSet;
 
@@ -76,13 +76,14 @@ fn what_loom_leaves_out_is_explored_where_that_is_little_and_said_where_it_is_no
     assert!(asked_for.executions > most.executions && !asked_for.to_string().contains("as loom"), "{asked_for}");
 }
 
-/// What a thread does: loads, stores, adds, exchanges zero for a number, or waits for a number for some rounds.
+/// What a thread does: loads, stores, adds, exchanges zero for a number, makes a fence, or waits for a number for some rounds.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Load,
     Store(usize),
     Add,
     Exchange(usize),
+    Fence,
     Wait(usize),
 }
 
@@ -90,11 +91,12 @@ type Threads = Vec<Vec<(Step, usize, [Ordering; 2])>>;
 
 fn program(rng: &mut fastrand::Rng) -> Threads {
     let step = |rng: &mut fastrand::Rng| {
-        let step = match rng.u8(..8) {
+        let step = match rng.u8(..10) {
             0..3 => Step::Load,
             3..5 => Step::Store(rng.usize(1..3)),
             5 => Step::Add,
             6 => Step::Exchange(rng.usize(1..3)),
+            7..9 => Step::Fence,
             _ => Step::Wait(rng.usize(1..3)),
         };
         let loads = [Relaxed, Acquire, SeqCst][rng.usize(..3)];
@@ -117,6 +119,7 @@ fn run(threads: &Threads) -> Vec<Vec<usize>> {
                     Step::Store(value) => (word.store(value, stores), 0).1,
                     Step::Add => word.fetch_add(1, stores),
                     Step::Exchange(new) => word.compare_exchange(0, new, stores, loads).unwrap_or_else(|old| old),
+                    Step::Fence => (fence(SeqCst), 0).1,
                     Step::Wait(value) => {
                         let mut rounds = 0;
                         while word.load(loads) != value && rounds < 2 {
@@ -163,4 +166,26 @@ fn what_threads_find_that_give_way_is_the_same_with_a_reduction_as_without() {
         }
     }
     assert!(compared as u64 > programs, "{compared}");
+}
+
+#[test]
+fn what_goes_wrong_is_found_and_replayed_whichever_search_comes_to_it() {
+    let seed = std::env::var("FIRST_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let programs = std::env::var("PROGRAMS").map_or(40, |programs| programs.parse().unwrap());
+    let mut found = 0;
+    for seed in seed..seed + programs {
+        let mut rng = fastrand::Rng::with_seed(seed);
+        let threads = program(&mut rng);
+        let config = Config::new().preemptions(1);
+        let Some(all) = outcomes(config.clone().free_stale_reads(), &threads, 3_000) else { continue };
+        let wrong = all.iter().nth(rng.usize(..all.len())).unwrap();
+        let goes_wrong = || assert!(run(&threads) != *wrong, "it goes wrong");
+        let report = config.as_loom().explore(goes_wrong);
+        assert!(report.failure().is_some_and(|text| text.contains("it goes wrong")), "seed {seed}: {report}");
+        let again = std::panic::catch_unwind(|| fabius::replay(report.replay.as_deref().unwrap(), goes_wrong));
+        let message = *again.unwrap_err().downcast::<String>().unwrap();
+        assert!(message.contains("it goes wrong"), "seed {seed}: {message}");
+        found += 1;
+    }
+    assert!(found > programs / 2, "{found}");
 }
