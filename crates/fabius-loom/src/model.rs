@@ -45,6 +45,7 @@ impl Builder {
     ///
     /// # Panics
     /// If a variable cannot be read.
+    #[track_caller]
     pub fn new() -> Builder {
         Builder {
             max_threads: crate::MAX_THREADS,
@@ -97,9 +98,13 @@ impl Builder {
 }
 
 /// What a variable of the environment says.
+#[track_caller]
 fn variable<T: FromStr>(name: &str) -> Option<T> {
     let value = std::env::var(name).ok()?;
-    Some(value.parse().unwrap_or_else(|_| panic!("invalid value for `{name}`: `{value}`")))
+    match value.parse() {
+        Ok(value) => Some(value),
+        Err(_) => panic!("invalid value for `{name}`: `{value}`"),
+    }
 }
 
 impl Default for Builder {

@@ -183,9 +183,9 @@ pub(crate) fn render(trace: &ErrorTrace, rerun: &Rerun, check: &str, schedule: &
     for detail in &rerun.details {
         let _ = writeln!(out, "  {detail}");
     }
-    let operations = rerun.rows.len();
-    let cost = trace.price();
-    let _ = writeln!(out, "{} threads, {operations} operations, {cost}", trace.lanes.len());
+    let counted = |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+    let (threads, operations) = (counted(trace.lanes.len(), "thread"), counted(rerun.rows.len(), "operation"));
+    let _ = writeln!(out, "{threads}, {operations}, {}", trace.price());
     let _ = writeln!(out);
     let places: Vec<String> = rerun.rows.iter().map(|r| format!("{}:{}", short(&r.file), r.line)).collect();
     let left = places.iter().map(String::len).max().unwrap_or(0).max(4);
