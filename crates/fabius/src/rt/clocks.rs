@@ -13,14 +13,12 @@
 //! Operations of locks and the like order everything that touches the same object: what reads it comes after what changed it,
 //! and what changes it after all before. Their orders are those that std documents, or stronger; who only makes others go on
 //! (`unpark`, a message where there is always room, the beginning of a call of `Once`) comes after nothing. Who receives a message
-//! comes after who has sent that one ([`Left`]).
+//! comes after who has sent that one ([`super::edges`]).
 
 use super::clock::{Clock, Did, Event, NOTHING, Place, acquires, releases};
 use super::history::{History, Store, Word};
 use super::sc_order::{Access, ScOrder};
 use super::used::Used;
-use super::{Object as Id, Op, Refine};
-use std::panic::Location;
 use std::sync::atomic::Ordering::{self, SeqCst};
 
 #[derive(Debug, Default)]
@@ -249,7 +247,7 @@ impl Clocks {
     }
 
     /// An operation that comes after those that others come after, and before none of them.
-    fn acquires(&mut self, thread: usize, object: usize) {
+    pub fn acquires(&mut self, thread: usize, object: usize) {
         self.goes_to(thread, Some(object));
         let released = self.objects.get(object).map(|object| object.written.clone()).unwrap_or_default();
         self.thread(thread).clock.join(&released);
@@ -257,7 +255,7 @@ impl Clocks {
     }
 
     /// An operation that leaves something in an object, which one that comes gets. Returns its number.
-    fn leaves(&mut self, thread: usize, object: usize) -> usize {
+    pub fn leaves(&mut self, thread: usize, object: usize) -> usize {
         self.goes_to(thread, Some(object));
         let clock = self.clock(thread);
         let left = &mut self.objects.at(object).left;
@@ -268,7 +266,7 @@ impl Clocks {
     }
 
     /// An operation that gets what was left under that number.
-    fn takes(&mut self, thread: usize, object: usize, number: usize) {
+    pub fn takes(&mut self, thread: usize, object: usize, number: usize) {
         self.goes_to(thread, Some(object));
         let left = self.objects.get(object).and_then(|object| object.left.get(number)).cloned().unwrap_or_default();
         self.thread(thread).clock.join(&left);
@@ -543,67 +541,4 @@ impl Clocks {
         let stored = format!("the load at {} finds what is stored at {}", at(loaded), at(stored));
         Some(format!("{stored}, and makes no edge: {would}"))
     }
-}
-
-/// What somebody has left in an object: who gets it comes after what that thread had done until then.
-#[derive(Clone, Copy, Debug)]
-pub struct Left {
-    number: u32,
-    /// The execution: in another one, which has kept it, it says nothing.
-    epoch: u64,
-}
-
-/// The operation that was just done leaves something there.
-pub(crate) fn leaves(object: &Id) -> Left {
-    let left = super::with(|rt| {
-        let object = rt.settings.refine.contains(Refine::RACES).then(|| object.id_in(rt))?;
-        Some(Left { number: rt.clocks.leaves(rt.current, object as usize) as u32, epoch: rt.epoch })
-    });
-    left.flatten().unwrap_or(Left { number: 0, epoch: 0 })
-}
-
-/// It gets what was left there.
-pub(crate) fn takes(object: &Id, left: Left) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) && left.epoch == rt.epoch {
-            let object = object.id_in(rt) as usize;
-            rt.clocks.takes(rt.current, object, left.number as usize);
-        }
-    });
-}
-
-/// The operation that was just done reads an object: it comes after what has changed that, and before what changes it next.
-pub(crate) fn reads(object: u32) {
-    also_edges(&Op::read("", object, Location::caller()));
-}
-
-/// The operation that was just done comes after what has changed an object, or comes before others, and before nothing.
-pub(crate) fn comes_after(object: u32) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.acquires(rt.current, object as usize);
-        }
-    });
-}
-
-/// Who looks at an object from here on comes after what the thread has done, and it comes after nobody.
-pub(crate) fn comes_before(object: u32) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.releases(rt.current, object as usize);
-        }
-    });
-}
-
-/// The operation that was just done has changed an object.
-pub(crate) fn comes_between(object: u32) {
-    also_edges(&Op::write("", object, Location::caller()));
-}
-
-fn also_edges(op: &Op) {
-    super::with(|rt| {
-        if rt.settings.refine.contains(Refine::RACES) {
-            rt.clocks.touches(rt.current, op.variable as usize, op.write);
-        }
-    });
 }
