@@ -131,8 +131,13 @@ mod tests {
     use std::sync::Mutex;
     use std::sync::atomic::AtomicBool;
 
-    /// What all executions come to that leave out what loom does.
-    fn outcomes_as_loom<T: Ord + Send>(bound: Bound, reduction: Reduction, body: impl Fn() -> T + Sync) -> BTreeSet<T> {
+    /// What all executions within so many preemptions come to; without a bound, if there are none.
+    fn outcomes<T: Ord + Send>(
+        leaves_out: LeavesOut,
+        max: Option<u32>,
+        reduction: Reduction,
+        body: impl Fn() -> T + Sync,
+    ) -> BTreeSet<T> {
         let seen = Mutex::new(BTreeSet::new());
         let body = || {
             let outcome = body();
@@ -144,11 +149,13 @@ mod tests {
         let stop = AtomicBool::new(false);
         let refine = Refine::YIELDS.with(Refine::WEAK).with(Refine::RACES);
         let test = Test::new(&body, rt::Settings { refine, ..settings }, Loops::default(), &stop);
-        let test = test.that_leaves_out(LeavesOut::NoNewsAndTurns);
-        let options = Options { bound, price_of_deviation: 0, reduction, max_steps: u32::MAX, ..Options::default() };
+        let test = test.that_leaves_out(leaves_out);
+        let bound = if max.is_none() { Bound::None } else { Bound::Preemptions };
+        let options =
+            Options { bound, max, price_of_deviation: 0, reduction, max_steps: u32::MAX, ..Options::default() };
         let look = |_: &Progress| {};
         let found = stateless::search(&test, &options, &Monitor { stop: &stop, progress: &look }, &|_| {});
-        assert!(found.exhausted && found.bug.is_none() && found.cut.is_none());
+        assert!(found.bug.is_none() && found.cut.is_none());
         std::mem::take(&mut *seen.lock().unwrap())
     }
 
@@ -170,10 +177,10 @@ mod tests {
     #[test]
     fn what_is_left_out_of_turns_does_not_depend_on_what_is_explored() {
         for threads in 2..=3 {
-            for bound in [Bound::None, Bound::Preemptions] {
-                let all = outcomes_as_loom(bound, Reduction::None, || give_way(threads));
-                let reduced = outcomes_as_loom(bound, Reduction::Classes, || give_way(threads));
-                assert_eq!(all, reduced, "{threads} threads, {bound:?}");
+            for max in [None, Some(1), Some(10)] {
+                let [all, reduced] = [Reduction::None, Reduction::Classes]
+                    .map(|reduction| outcomes(LeavesOut::NoNewsAndTurns, max, reduction, || give_way(threads)));
+                assert_eq!(all, reduced, "{threads} threads, {max:?}");
             }
         }
     }
@@ -203,13 +210,19 @@ mod tests {
 
     #[test]
     fn what_is_left_out_of_fences_does_not_depend_on_what_is_explored() {
-        for seed in 0..30 {
-            for bound in [Bound::None, Bound::Preemptions] {
-                let all = outcomes_as_loom(bound, Reduction::None, || make_fences(seed));
-                let reduced = outcomes_as_loom(bound, Reduction::Classes, || make_fences(seed));
-                assert_eq!(all, reduced, "seed {seed}, {bound:?}");
+        // Among these are such where an outcome is lost if the order of fences is not part of the class, which few are.
+        let mut left_out = 0;
+        for seed in (0..6).chain([666, 998, 1541, 1815, 2042, 2136, 3559, 3853, 3985, 4077]) {
+            for max in [None, Some(0), Some(1)] {
+                let of = |leaves_out, reduction| outcomes(leaves_out, max, reduction, || make_fences(seed));
+                let ordered = of(LeavesOut::NoNewsAndTurns, Reduction::None);
+                assert_eq!(ordered, of(LeavesOut::NoNewsAndTurns, Reduction::Classes), "seed {seed}, {max:?}");
+                let all = of(LeavesOut::Nothing, Reduction::Classes);
+                assert!(ordered.is_subset(&all), "seed {seed}, {max:?}");
+                left_out += all.len() - ordered.len();
             }
         }
+        assert!(left_out > 0);
     }
 
     #[test]

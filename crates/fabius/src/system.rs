@@ -288,8 +288,15 @@ mod tests {
         for seed in 0..40 {
             let body = || random(seed);
             let config = Config::new().spurious_failures();
-            let bounds = [(Bound::Preemptions, Some(1), 0), (Bound::Preemptions, None, 1), (Bound::None, None, 0)];
-            for (bound, max, price_of_deviation) in bounds {
+            let as_loom = LeavesOut::NoNewsAndTurns;
+            let searches = [
+                (Bound::Preemptions, Some(1), 0, LeavesOut::Nothing),
+                (Bound::Preemptions, None, 1, LeavesOut::Nothing),
+                (Bound::None, None, 0, LeavesOut::Nothing),
+                (Bound::Preemptions, Some(2), 0, as_loom),
+                (Bound::None, None, 0, as_loom),
+            ];
+            for (bound, max, price_of_deviation, leaves_out) in searches {
                 let options = Options {
                     bound,
                     max,
@@ -303,7 +310,7 @@ mod tests {
                     let refine = refine.with(Refine::WEAK).with(Refine::RACES);
                     let settings = Settings { refine, ..answer::settings(&config) };
                     let stop = AtomicBool::new(false);
-                    let test = Test::new(&body, settings, Loops::default(), &stop);
+                    let test = Test::new(&body, settings, Loops::default(), &stop).that_leaves_out(leaves_out);
                     let monitor = Monitor { stop: &stop, progress: &|_: &Progress| {} };
                     let found = stateless::search(&test, &options, &monitor, &|_| {});
                     assert!(found.bug.is_none() && found.cut.is_none(), "{found:?}");

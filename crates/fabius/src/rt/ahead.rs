@@ -243,8 +243,8 @@ impl Rt {
             return None;
         }
         let me = self.current;
-        if self.straight_on {
-            return Some(me);
+        if self.straight_on.is_some() {
+            return self.straight_on;
         }
         let mine = 1u64 << (me % u64::BITS as usize);
         let able = if running.is_some_and(|(can, _)| can) { mine } else { 0 };

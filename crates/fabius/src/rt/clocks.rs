@@ -205,7 +205,10 @@ impl Clocks {
     pub fn born(&mut self, parent: usize, child: usize) {
         self.goes_to(parent, None);
         let before = self.clock(parent);
-        self.thread(child).clock.join(&before);
+        let by_fences = self.threads[parent].by_fences.clone();
+        let this = self.thread(child);
+        this.clock.join(&before);
+        this.by_fences.join(&by_fences);
         self.tick(parent);
     }
 
@@ -214,8 +217,10 @@ impl Clocks {
         self.goes_to(ended, None);
         self.goes_to(thread, None);
         let before = self.clock(ended);
+        let by_fences = self.threads[ended].by_fences.clone();
         let this = self.thread(thread);
         this.clock.join(&before);
+        this.by_fences.join(&by_fences);
         this.done = 0;
     }
 

@@ -126,10 +126,11 @@ impl Rt {
         (0..self.threads.len()).all(|other| !self.can_go_on(other) || since(id) <= since(other))
     }
 
-    /// Nobody goes on before the running thread does, where a search leaves something out, unless that one does not make a step yet or
-    /// has just given way.
+    /// Nobody makes a step before the running thread does, unless that one does not make steps yet or has just given way. What it does
+    /// next waits for nothing.
     pub(super) fn goes_straight_on(&mut self) {
-        self.straight_on = self.beginnings == 0 && !self.alone && !self.threads[self.current].gave_way;
+        let makes_steps = self.beginnings == 0 && !self.alone && !self.abandoned;
+        self.straight_on = (makes_steps && !self.threads[self.current].gave_way).then_some(self.current);
     }
 
     /// Whether others go first because it has given way, where a search leaves something out.

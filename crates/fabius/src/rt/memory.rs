@@ -310,22 +310,28 @@ pub(crate) fn forgotten() -> String {
 /// The number of what stands for the order in which sequentially consistent fences come, where operations may deviate.
 pub(super) const FENCES: u32 = 1;
 
-/// A fence. Where operations may deviate, one that is sequentially consistent has a scheduling point. To a search that tries all it is a step
-/// that touches nothing: in which order such fences come is found out by what is read. To one that leaves something out it matters.
+/// A fence. Where operations may deviate, one that is sequentially consistent is a step, before which nobody makes another one if that
+/// can be. To a search that tries all it touches nothing: in which order such fences come is found out by what is read. To one that
+/// leaves something out it matters.
 pub(crate) fn fence(order: Ordering, at: Place) {
+    // One address in all searches, which know of each other's loops.
+    const NAME: &str = "fence";
     let op = super::with(|rt| {
-        let is_point = order == SeqCst && rt.settings.refine.contains(Refine::WEAK);
-        is_point.then(|| match rt.settings.leaves_out {
-            LeavesOut::Nothing => Op::local("fence", at),
-            LeavesOut::NoNews | LeavesOut::NoNewsAndTurns => {
-                rt.goes_straight_on();
-                Op::write("fence", FENCES, at).ordered()
-            }
-        })
+        if order != SeqCst || !rt.settings.refine.contains(Refine::WEAK) {
+            return None;
+        }
+        let op = match rt.settings.leaves_out {
+            // A step that touches nothing, and cannot be one: nothing is left out.
+            LeavesOut::Nothing if must_not_switch(rt) => return None,
+            LeavesOut::Nothing => Op::local(NAME, at),
+            LeavesOut::NoNews | LeavesOut::NoNewsAndTurns => Op::write(NAME, FENCES, at).ordered(),
+        };
+        rt.goes_straight_on();
+        Some(op)
     });
     if let Some(op) = op.flatten() {
         super::point(op);
-        super::with(|rt| rt.straight_on = false);
+        super::with(|rt| rt.straight_on = None);
         if op.write {
             // It is nobody's value.
             super::unchanged();

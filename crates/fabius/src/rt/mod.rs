@@ -183,8 +183,8 @@ pub(crate) struct Rt {
     pub ahead: Ahead,
     /// Whether the current thread makes the next step, which another one has left to it.
     hands_over: bool,
-    /// Whether the current thread makes the next step, whoever else can go on.
-    straight_on: bool,
+    /// Who makes the next step, whoever else can go on.
+    straight_on: Option<usize>,
     /// Whether the last step has tried something out, which takes long.
     pub has_tried: bool,
     /// Whether nothing is tried out any more: the execution is only brought to its end.

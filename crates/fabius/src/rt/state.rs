@@ -46,7 +46,7 @@ impl Rt {
         self.circle = None;
         self.has_deadlines = false;
         self.beginnings = 0;
-        self.straight_on = false;
+        self.straight_on = None;
         self.abandoned = false;
         self.accesses.clear();
         self.born.clear();
@@ -114,8 +114,8 @@ impl Rt {
     /// Whether the scheduler may pick the thread.
     #[inline]
     pub fn ready(&self, id: usize) -> bool {
-        if self.straight_on {
-            return id == self.current;
+        if let Some(next) = self.straight_on {
+            return id == next;
         }
         (self.waiting.can_surely_go_on(id) || self.can_go_on(id))
             && (!self.settings.refine.contains(Refine::YIELDS) || self.may_go_on(id))
@@ -532,7 +532,7 @@ impl Default for Rt {
             dirty: false,
             ahead: Ahead::default(),
             hands_over: false,
-            straight_on: false,
+            straight_on: None,
             has_tried: false,
             hurries: false,
             epoch: 0,
