@@ -107,9 +107,10 @@ impl Loops {
                 let leaves = |proof: &Arc<Proof>| !proof.changes_nothing && !proof.found.is_empty() && finds(proof);
                 return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
             };
-            proofs[..=number].rotate_right(1);
             line.uses += 1;
-            match &proofs[0] {
+            // The oldest that holds: where a thread is seen to be depends on it (`remains.rs`), and must not depend on what else was
+            // explored meanwhile.
+            match &proofs[number] {
                 proof if proof.changes_nothing => Round::ChangesNothing(proof.clone(), inputs),
                 _ => Round::Changes,
             }
@@ -133,7 +134,7 @@ impl Loops {
             line.is_some_and(|line| {
                 let proofs = line.proofs.entry(proof.start.place).or_default();
                 proofs.truncate(OF_A_PLACE - 1);
-                proofs.insert(0, proof.clone());
+                proofs.push(proof.clone());
                 line.instructions += u64::from(instructions);
                 let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
                 let was = line.is_given_up;

@@ -28,6 +28,9 @@ const IDLE: u32 = 1000;
 /// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
 const PATIENCE: u32 = 16;
 
+/// Rounds after which it is tried out what a loop does that has not come back to where it was.
+const MANY_ROUNDS: u32 = 4 * PATIENCE;
+
 impl Rt {
     pub(super) fn reset(&mut self) {
         self.clocks.clear(self.objects as usize);
@@ -275,6 +278,13 @@ impl Rt {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
+                self.begins_anew();
+                self.begins_round(at, Round::NoLoop, None);
+            }
+            // What is left on its stack may never be the same.
+            Round::NoLoop if !self.settings.record && self.threads[me].rounds == MANY_ROUNDS => {
+                self.loops.add(at);
+                self.sees(Refine::REMAINS);
                 self.begins_anew();
                 self.begins_round(at, Round::NoLoop, None);
             }
