@@ -10,7 +10,7 @@
 //!    These three leave out what loom does ([`LeavesOut::NoNews`]): a thread that has given way leaves it to others that can go on to
 //!    make a step, and does not find an old value again that it made or found before; what may store does not deviate; and
 //!    sequentially consistent fences are in order: who has made one finds nothing older than what was known ahead of those that came
-//!    before, and nobody makes a step between an operation and the fence behind it. In all but one, who has given way goes on only when
+//!    before; that nobody makes a step between an operation and such a fence, as in the first, matters only here. In all but one, who has given way goes on only when
 //!    nobody can who has not, or has done so less often. So their executions are some of those of the first: a thread that they may
 //!    pick can be picked there, too, and they are asked the same choices, with fewer outcomes. A bug that one of them finds is the
 //!    answer.
@@ -155,7 +155,7 @@ mod tests {
             Options { bound, max, price_of_deviation: 0, reduction, max_steps: u32::MAX, ..Options::default() };
         let look = |_: &Progress| {};
         let found = stateless::search(&test, &options, &Monitor { stop: &stop, progress: &look }, &|_| {});
-        assert!(found.bug.is_none() && found.cut.is_none());
+        assert!(found.bug.is_none() && found.cut.is_none() && (found.exhausted || found.completed >= max));
         std::mem::take(&mut *seen.lock().unwrap())
     }
 

@@ -189,3 +189,25 @@ fn what_goes_wrong_is_found_and_replayed_whichever_search_comes_to_it() {
     }
     assert!(found > programs / 2, "{found}");
 }
+
+#[test]
+fn a_fence_that_is_in_order_with_nothing_costs_no_execution() {
+    let executions = |makes_fence: fn()| {
+        let report = Config::new().preemptions(2).without_reduction().free_stale_reads().explore(|| {
+            let words = Arc::new([0, 0].map(AtomicUsize::new));
+            let goes = |_| {
+                let words = words.clone();
+                thread::spawn(move || {
+                    words[0].fetch_add(1, Relaxed);
+                    makes_fence();
+                    words[1].fetch_add(1, Relaxed);
+                })
+            };
+            let both = [0, 1].map(goes);
+            both.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        assert!(!report.is_bug() && report.executions < 100, "{report}");
+        report.executions
+    };
+    assert_eq!(executions(|| fence(SeqCst)), executions(|| ()));
+}

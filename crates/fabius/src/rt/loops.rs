@@ -133,7 +133,9 @@ impl Loops {
         let is_last = self.with(at, |line| {
             line.is_some_and(|line| {
                 let proofs = line.proofs.entry(proof.start.place).or_default();
-                proofs.truncate(OF_A_PLACE - 1);
+                if proofs.len() == OF_A_PLACE {
+                    proofs.remove(0);
+                }
                 proofs.push(proof.clone());
                 line.instructions += u64::from(instructions);
                 let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);

@@ -276,15 +276,15 @@ impl Rt {
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.threads[me].rounds, self) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
-            Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
+            Round::NoLoop
+                if !self.settings.record
+                    && (self.states.repeats_nearly(me, self.now) || self.threads[me].rounds == MANY_ROUNDS) =>
+            {
+                if self.threads[me].rounds == MANY_ROUNDS {
+                    // What is left on its stack may never be the same.
+                    self.sees(Refine::REMAINS);
+                }
                 self.loops.add(at);
-                self.begins_anew();
-                self.begins_round(at, Round::NoLoop, None);
-            }
-            // What is left on its stack may never be the same.
-            Round::NoLoop if !self.settings.record && self.threads[me].rounds == MANY_ROUNDS => {
-                self.loops.add(at);
-                self.sees(Refine::REMAINS);
                 self.begins_anew();
                 self.begins_round(at, Round::NoLoop, None);
             }
