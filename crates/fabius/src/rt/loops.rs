@@ -31,7 +31,7 @@ struct Line {
     is_given_up: bool,
     tells_time: bool,
     ends: Ends,
-    /// By places; those that were used last come first.
+    /// By places, in the order in which they were found.
     proofs: HashMap<u64, Vec<Arc<Proof>>>,
 }
 

@@ -27,8 +27,8 @@
 //!    others could find: see 7. It ends where a thread is joined, too: who joins does so once, and has left the loop. What the other
 //!    has done is part of what the join finds, and is another thing in many executions; a loop that was tried out for each of them
 //!    would be given up.
-//! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory, or has gone round many times:
-//!    what is left on its stack may never be the same. When the first does, the check begins anew.
+//! 5. Trials are made at lines only where a thread has come back to where it was, but for such memory. When the first
+//!    does, the check begins anew.
 //! 6. If all threads that could go on repeat themselves, they go on in turn. What follows then can follow the first time, so
 //!    that from there on no operation deviates from sequential consistency: in the end every load finds the newest store.
 //! 7. Which stores can be found is not part of the state. Between two states with the same number nobody has stored anything

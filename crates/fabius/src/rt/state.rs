@@ -28,9 +28,6 @@ const IDLE: u32 = 1000;
 /// Rounds of a loop that does not repeat itself, after which the thread waits for those that have been left behind.
 const PATIENCE: u32 = 16;
 
-/// Rounds after which it is tried out what a loop does that has not come back to where it was.
-const MANY_ROUNDS: u32 = 4 * PATIENCE;
-
 impl Rt {
     pub(super) fn reset(&mut self) {
         self.clocks.clear(self.objects as usize);
@@ -276,14 +273,7 @@ impl Rt {
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
         match self.loops.round(at, &start, self.threads[me].rounds, self) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
-            Round::NoLoop
-                if !self.settings.record
-                    && (self.states.repeats_nearly(me, self.now) || self.threads[me].rounds == MANY_ROUNDS) =>
-            {
-                if self.threads[me].rounds == MANY_ROUNDS {
-                    // What is left on its stack may never be the same.
-                    self.sees(Refine::REMAINS);
-                }
+            Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
                 self.begins_anew();
                 self.begins_round(at, Round::NoLoop, None);

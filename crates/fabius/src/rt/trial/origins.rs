@@ -143,10 +143,9 @@ impl Origins {
             if !PRESERVED.contains(&(register as i32)) {
                 self.general[register] = if register == RSP { Of::whole(STACK) } else { Of::NOTHING };
             } else if self.before[register] != word {
-                // SAFETY: it is a part of the stack.
-                let is_there = |at: &usize| unsafe { (*at as *const u64).read() } == word as u64;
-                let from = returned.clone().find(is_there);
-                self.general[register] = from.and_then(|at| self.of_memory(at)).unwrap_or(Of::NOTHING);
+                // Whatever lies there now: a function that ends with a jump to another one has left that part of the stack to it.
+                let of = returned.clone().find_map(|at| self.of_written(at, word as u64));
+                self.general[register] = of.unwrap_or(Of::NOTHING);
             }
         }
         self.vectors = [NO_LANES; 32];
@@ -240,6 +239,12 @@ impl Origins {
         // SAFETY: it has written there. What this crate has overwritten is another word.
         let is_there = unsafe { (address as *const u64).read() } == known.word;
         Some(if is_there { known.of } else { Of::NOTHING })
+    }
+
+    /// On what this word depends, if the round has written it there.
+    fn of_written(&self, address: usize, word: u64) -> Option<Of> {
+        let known = self.slot(address).map(|slot| &self.written[slot])?;
+        (known.trial == self.trial && known.word == word).then_some(known.of)
     }
 
     /// A part of a word is read or written.
@@ -561,5 +566,25 @@ mod tests {
         assert_eq!(origins.pairs, [Pair { origins: [READS, READS + 1], compared: None }]);
         assert_eq!(origins.computes(Does::Compares, ADDRESS, (NONE, 0)), NONE);
         assert!(!origins.done[usize::from(READS)].fixed, "whether it is null is the same for all addresses");
+    }
+
+    #[test]
+    fn what_is_taken_back_from_the_stack_is_known_whatever_lies_there_now() {
+        let (mut stack, mut registers) = ([0; 4], [0; 23]);
+        let at = |word: usize, stack: &[u64; 4]| stack[word..].as_ptr().addr();
+        registers[RSP] = at(0, &stack) as greg_t;
+        let mut origins = Origins::new();
+        origins.begin();
+        let mut lanes = NO_LANES;
+        lanes[0] = Of::whole(READS);
+        origins.writes(at(2, &stack), 8, lanes);
+        stack[2] = ADDRESS.1;
+        origins.settle(&registers);
+        origins.looks_away(&registers);
+        // The function has taken the word back, and left the place to another one.
+        stack[2] = 7;
+        (registers[RSP], registers[libc::REG_R15 as usize]) = (at(3, &stack) as greg_t, ADDRESS.1 as greg_t);
+        origins.settle(&registers);
+        assert_eq!(origins.general[libc::REG_R15 as usize].origin, READS);
     }
 }
