@@ -240,9 +240,8 @@ impl Config {
     /// nearly: a thread that has given way goes on, or is chosen, though others can go on that have not, or have done so less often (in loom
     /// it waits for one step of another); a load finds a value again that is not the newest
     /// and that its thread found or stored before it gave way; what may store finds a store that is not the newest; a store takes its
-    /// place before others; a load behind a `SeqCst` fence finds what is older than what was known ahead of one that came before, or a
-    /// thread goes on between an operation of another one and the `SeqCst` fence behind it. Loops that give way have very many such
-    /// executions. `FABIUS_STALE_READS=all` in the environment takes this back.
+    /// place before others; a load behind a `SeqCst` fence finds what is older than what was known ahead of one that came before. Loops
+    /// that give way have very many such executions. `FABIUS_STALE_READS=all` in the environment takes this back.
     ///
     /// `fabius-loom` does so by itself.
     pub fn as_loom(self) -> Config {

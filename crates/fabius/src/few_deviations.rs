@@ -10,10 +10,9 @@
 //!    These three leave out what loom does ([`LeavesOut::NoNews`]): a thread that has given way leaves it to others that can go on to
 //!    make a step, and does not find an old value again that it made or found before; what may store does not deviate; and
 //!    sequentially consistent fences are in order: who has made one finds nothing older than what was known ahead of those that came
-//!    before; that nobody makes a step between an operation and such a fence, as in the first, matters only here. In all but one, who has given way goes on only when
-//!    nobody can who has not, or has done so less often. So their executions are some of those of the first: a thread that they may
-//!    pick can be picked there, too, and they are asked the same choices, with fewer outcomes. A bug that one of them finds is the
-//!    answer.
+//!    before. In all but one, who has given way goes on only when nobody can who has not, or has done so less often. So their
+//!    executions are some of those of the first: a thread that they may pick can be picked there, too, and they are asked the same
+//!    choices, with fewer outcomes. A bug that one of them finds is the answer.
 //! 2. They begin when the first has not ended after some executions, are by one thread each, and make as many as the first at first:
 //!    most bugs that they find are not far. Then they make as many together, so that a test that does not fail takes twice as
 //!    long as with the first alone, and not four times.

@@ -46,7 +46,7 @@ fn differs(seed: u64, program: &Program, found: &Difference) {
 fn random_programs_whose_loops_end_are_answered_as_by_the_model() {
     let mut answers = Answers::default();
     let effort = Effort { executions: 300, outcomes: 2, ways: 3 };
-    for seed in 0..800 {
+    for seed in 0..400 {
         let mut rng = Rng::with_seed(seed);
         let program = generate::program(&mut rng, 2, &ON_THE_STACK);
         if let Some(case) = interpreted(&program).filter(|case| case.endless == Endless::No) {

@@ -1,5 +1,6 @@
 //! Rounds of loops that look like those that were tried out, and do more.
 
+use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use fabius::{Config, hint, thread};
 use std::cell::UnsafeCell;
@@ -276,4 +277,60 @@ fn halves_of_words_are_looked_at() {
         unsafe { std::arch::asm!("mov ah, 0", "add eax, 3", inout("rax") word) };
         word as u32
     });
+}
+
+/// Who changes something borrows a lock. He keeps three words over that, of which he looks at one; a lock that is written so that
+/// everything behind it is looked for on the stack takes it for another one that is the same.
+#[inline(never)]
+fn looks_behind_a_lock<const AT: usize>(lock: &Mutex<()>, words: &[Plain<usize>; 3], done: &Plain<(usize, bool)>) {
+    // SAFETY: threads of a test run one at a time.
+    let read = words.each_ref().map(|word| unsafe { word.0.get().read_volatile() });
+    let held = lock.lock().unwrap();
+    black_box(read[(AT + 1) % 3]);
+    black_box(read[(AT + 2) % 3]);
+    // SAFETY: as above.
+    let (counted, others) = unsafe { &mut *done.0.get() };
+    if read[AT] == 1 {
+        *counted = (*counted + 1).min(6);
+    } else {
+        *others = true;
+    }
+    drop(held);
+}
+
+fn keeps_over_a_lock<const AT: usize>(words: [usize; 3]) {
+    is_found(&format!("word {AT} of {words:?}"), || {
+        let words = words.map(|word| Plain(UnsafeCell::new(word)));
+        let all = Arc::new((AtomicU32::new(0), Mutex::new(()), words, Plain(UnsafeCell::new((0, false)))));
+        let theirs = all.clone();
+        let other = thread::spawn(move || {
+            loop {
+                hint::spin_loop();
+                if theirs.0.load(SeqCst) == 1 {
+                    break;
+                }
+                looks_behind_a_lock::<AT>(&theirs.1, &theirs.2, &theirs.3);
+            }
+        });
+        let held = all.1.lock().unwrap();
+        // SAFETY: threads of a test run one at a time.
+        unsafe { *all.2[AT].0.get() = 1 };
+        drop(held);
+        let held = all.1.lock().unwrap();
+        // SAFETY: as above.
+        let (counted, others) = unsafe { *all.3.0.get() };
+        drop(held);
+        assert!(counted < 2 || others, "it went round twice, and found the same");
+        all.0.store(1, SeqCst);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn what_is_kept_over_a_call_is_not_taken_for_what_is_the_same() {
+    for words in [[0; 3], [2; 3], [10, 11, 12]] {
+        keeps_over_a_lock::<0>(words);
+        keeps_over_a_lock::<1>(words);
+        keeps_over_a_lock::<2>(words);
+    }
 }

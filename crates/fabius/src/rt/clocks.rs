@@ -30,7 +30,8 @@ struct Thread {
     fenced: Clock,
     /// Loads that found what made no edge, where that is kept ([`Clocks::explains`]).
     missed: Vec<Missed>,
-    /// What was done before the last sequentially consistent fence that it has made, or before any that came before that.
+    /// What was done before the last sequentially consistent fence of its own, of the thread that made it, or of one that it has joined,
+    /// or before any that came before that.
     by_fences: Clock,
     /// Its clock when it last gave way.
     gave_way: u32,
@@ -334,13 +335,11 @@ impl Clocks {
     }
 
     /// The position of the oldest store that the thread may find, that it did not know when it last gave way, and that is not older than
-    /// what was known ahead of a fence that came before one of its own, where both are sequentially consistent.
+    /// what was known ahead of a fence that came before one that the thread knows of in this way, where both are sequentially consistent.
     pub fn floor_of_news(&mut self, thread: usize, atomic: usize) -> usize {
         self.thread(thread);
         let Thread { clock, by_fences, gave_way, .. } = &self.threads[thread];
-        let mut known = clock.clone();
-        known.join(by_fences);
-        self.objects[atomic].history.floor_of_news(&known, Event { thread, index: *gave_way })
+        self.objects[atomic].history.floor_of_news([clock, by_fences], Event { thread, index: *gave_way })
     }
 
     /// The oldest stores that the thread can find, of all atomics where that is not the newest, in no order.

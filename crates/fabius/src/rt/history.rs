@@ -196,13 +196,14 @@ impl History {
         self.stores.iter().rposition(known).unwrap_or(0)
     }
 
-    /// The same, where a thread finds none again, if it is not the newest, that it made or found before it did something.
-    pub fn floor_of_news(&self, clock: &Clock, before: Event) -> usize {
+    /// The same, where a thread knows of what is in one of the clocks and finds none again, if it is not the newest, that it made or found
+    /// before it did something.
+    pub fn floor_of_news(&self, clocks: [&Clock; 2], before: Event) -> usize {
         let is_before = |event: Event| event.thread == before.thread && event.index < before.index;
         let is_known =
             |store: &Store| store.writer.is_some_and(is_before) || store.reads.iter().any(|read| is_before(read.first));
         let known = self.stores.iter().rposition(is_known).map_or(0, |known| known + 1);
-        known.max(self.floor(clock)).min(self.stores.len() - 1)
+        clocks.map(|clock| self.floor(clock)).into_iter().fold(known, usize::max).min(self.stores.len() - 1)
     }
 
     /// The position of the last store that comes before what has this clock.

@@ -98,22 +98,10 @@ impl Loops {
             if line.is_given_up {
                 return Round::Changes;
             }
-            let Some(proofs) = line.proofs.get_mut(&start.place) else { return Round::Unknown };
-            let finds = |proof: &Proof| proof.found.iter().all(|(variable, was)| now.state(*variable) == *was);
-            let holds = |proof: &Arc<Proof>| if finds(proof) { proof.holds(start, now) } else { None };
-            let Some((number, inputs)) = (0..proofs.len()).find_map(|n| Some((n, holds(&proofs[n])?))) else {
-                // A round that found the same and changed something tells enough: most leave the loop. If this one does not,
-                // it is tried out later.
-                let leaves = |proof: &Arc<Proof>| !proof.changes_nothing && !proof.found.is_empty() && finds(proof);
-                return if before < FEW && proofs.iter().any(leaves) { Round::Changes } else { Round::Unknown };
-            };
+            let Some(proofs) = line.proofs.get(&start.place) else { return Round::Unknown };
+            let Some(round) = told(proofs, start, before, now) else { return Round::Unknown };
             line.uses += 1;
-            // The oldest that holds: where a thread is seen to be depends on it (`remains.rs`), and must not depend on what else was
-            // explored meanwhile.
-            match &proofs[number] {
-                proof if proof.changes_nothing => Round::ChangesNothing(proof.clone(), inputs),
-                _ => Round::Changes,
-            }
+            round
         })
     }
 
@@ -127,25 +115,56 @@ impl Loops {
         self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)))
     }
 
-    /// A round was tried out. Says whether that was the last that may be.
-    pub(super) fn learn(&self, at: &'static Location<'static>, proof: Proof, instructions: u32) -> (Round, bool) {
+    /// A round was tried out, after so many that have changed something. Says what is known of it, and whether that was the last trial that
+    /// may be.
+    pub(super) fn learn(
+        &self,
+        at: &'static Location<'static>,
+        proof: Proof,
+        before: u32,
+        instructions: u32,
+        now: &impl Now,
+    ) -> (Round, bool) {
         let proof = Arc::new(proof);
-        let is_last = self.with(at, |line| {
-            line.is_some_and(|line| {
-                let proofs = line.proofs.entry(proof.start.place).or_default();
-                if proofs.len() == OF_A_PLACE {
-                    proofs.remove(0);
-                }
-                proofs.push(proof.clone());
-                line.instructions += u64::from(instructions);
-                let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
-                let was = line.is_given_up;
-                line.is_given_up |= line.instructions >= most;
-                !was && line.is_given_up
-            })
-        });
-        let inputs = proof.inputs();
-        let round = if proof.changes_nothing { Round::ChangesNothing(proof, inputs) } else { Round::Changes };
-        (round, is_last)
+        let own = told_by(&proof, proof.inputs());
+        self.with(at, |line| {
+            let Some(line) = line else { return (own, false) };
+            let proofs = line.proofs.entry(proof.start.place).or_default();
+            if proofs.len() == OF_A_PLACE {
+                // What tells of one execution alone is of no use to the others.
+                let of_no_use = |proof: &Arc<Proof>| proof.is_of_one_execution() && !leaves(proof);
+                proofs.remove(proofs.iter().position(of_no_use).unwrap_or(0));
+            }
+            proofs.push(proof.clone());
+            // Another job may have tried out the same meanwhile.
+            let round = told(proofs, &proof.start, before, now).unwrap_or(own);
+            line.instructions += u64::from(instructions);
+            let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
+            let was = line.is_given_up;
+            line.is_given_up |= line.instructions >= most;
+            (round, !was && line.is_given_up)
+        })
     }
+}
+
+/// What the first proof that was found tells of a round, of those that tell anything: where a thread is seen to be depends on it
+/// (`remains.rs`), and must not depend on what else was explored meanwhile. (It may where some were forgotten, because there are too many.)
+fn told(proofs: &[Arc<Proof>], start: &Start, before: u32, now: &impl Now) -> Option<Round> {
+    let finds_the_same = |proof: &Proof| proof.found.iter().all(|(variable, was)| now.state(*variable) == *was);
+    // A round that found the same and changed something tells enough, though it does not hold: most leave the loop. If this one does not,
+    // it is tried out later.
+    let tells = |proof: &Arc<Proof>| match proof.holds(start, now) {
+        Some(inputs) => Some(told_by(proof, inputs)),
+        None => (before < FEW && leaves(proof)).then_some(Round::Changes),
+    };
+    proofs.iter().filter(|proof| finds_the_same(proof)).find_map(tells)
+}
+
+fn told_by(proof: &Arc<Proof>, inputs: Inputs) -> Round {
+    if proof.changes_nothing { Round::ChangesNothing(proof.clone(), inputs) } else { Round::Changes }
+}
+
+/// Whether the round has changed something, with variables that it has found.
+fn leaves(proof: &Proof) -> bool {
+    !proof.changes_nothing && !proof.found.is_empty()
 }

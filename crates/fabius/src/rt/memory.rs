@@ -310,8 +310,8 @@ pub(crate) fn forgotten() -> String {
 /// The number of what stands for the order in which sequentially consistent fences come, where operations may deviate.
 pub(super) const FENCES: u32 = 1;
 
-/// A fence. Where operations may deviate, one that is sequentially consistent is a step, before which nobody makes another one if that
-/// can be. To a search that tries all it touches nothing: in which order such fences come is found out by what is read. To one that
+/// A fence. Where operations may deviate, one that is sequentially consistent is a step, and behind an
+/// operation of the same thread nobody makes another one in between, unless the thread has just given way. To a search that tries all it touches nothing: in which order such fences come is found out by what is read. To one that
 /// leaves something out it matters.
 pub(crate) fn fence(order: Ordering, at: Place) {
     // One address in all searches, which know of each other's loops.

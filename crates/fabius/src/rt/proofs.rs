@@ -235,6 +235,11 @@ impl Proof {
         registers.into_iter().zip(self.registers).map(looked_at).fold(self.does, mix)
     }
 
+    /// Whether it holds in one execution alone.
+    pub fn is_of_one_execution(&self) -> bool {
+        self.only_in.is_some()
+    }
+
     /// Whether all that the round reads is as it was; if so, what that is.
     pub fn holds(&self, start: &Start, now: &impl Now) -> Option<Inputs> {
         if self.only_in.is_some_and(|execution| execution != now.execution()) {

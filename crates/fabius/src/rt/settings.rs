@@ -53,8 +53,7 @@ pub(crate) enum LeavesOut {
     Nothing,
     /// What brings no news: a thread that has given way leaves it to others that can go on to make a step, and finds no store again
     /// that it made or found before, unless it is the newest; what may store finds the newest; and who has made a sequentially
-    /// consistent fence finds nothing older than what was known ahead of those that came before, and nobody goes before such a fence
-    /// behind an operation. With a reduction more than that may be left out: who made the last step is not in a class.
+    /// consistent fence finds nothing older than what was known ahead of those that came before. With a reduction more than that may be left out: who made the last step is not in a class.
     NoNews,
     /// The same of what is found; and all turns of a thread that has given way as long as another can go on that has not, or that
     /// has given way less often. All of this is a matter of the class, so that nothing else is left out.

@@ -337,7 +337,8 @@ impl Rt {
             End::Clock => (Round::TellsTime, self.loops.tells_time(at)),
             End::Round | End::Other => {
                 let instructions = outcome.instructions;
-                self.loops.learn(at, Proof::new(start, outcome, self), instructions)
+                let rounds = self.threads[self.current].rounds;
+                self.loops.learn(at, Proof::new(start, outcome, self), rounds, instructions, self)
             }
         };
         if is_news {

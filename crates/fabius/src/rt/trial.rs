@@ -18,6 +18,7 @@
 
 mod emulated;
 mod handler_stack;
+mod marks;
 mod origins;
 mod outcome;
 mod private;
@@ -33,6 +34,9 @@ use super::moved::{NONE, Origin};
 use super::remains::Leaves;
 use emulated::To;
 use libc::greg_t;
+pub(crate) use marks::{aside, counting};
+use marks::{comes_to_a_local, comes_to_an_end, fabius_trial_aside, fabius_trial_begins};
+pub(super) use marks::{ends, goes_on_with_local};
 use origins::{NO_LANES, Origins};
 pub(super) use outcome::{End, Outcome, Read};
 use private::Private;
@@ -142,114 +146,8 @@ thread_local! {
     static UNDER_WAY: Cell<*mut Trial> = const { Cell::new(ptr::null_mut()) };
 }
 
-// Saves the registers and the stack up to its top, and returns 0 with traps on. The handler makes it return a second time,
-// with 1.
-std::arch::global_asm!(
-    ".globl fabius_trial_begins",
-    ".hidden fabius_trial_begins",
-    ".type fabius_trial_begins, @function",
-    "fabius_trial_begins:",
-    "mov [rdi], rbx",
-    "mov [rdi + 8], rbp",
-    "mov [rdi + 16], r12",
-    "mov [rdi + 24], r13",
-    "mov [rdi + 32], r14",
-    "mov [rdi + 40], r15",
-    "mov [rdi + 48], rsp",
-    "mov rcx, rdx",
-    "sub rcx, rsp",
-    "shr rcx, 3",
-    "mov [rdi + 56], rcx",
-    "mov rdi, rsi",
-    "mov rsi, rsp",
-    "cld",
-    "rep movsq",
-    "pushfq",
-    "or qword ptr [rsp], 0x100",
-    "popfq",
-    "xor eax, eax",
-    "ret",
-    ".size fabius_trial_begins, . - fabius_trial_begins",
-    // Traps are on again.
-    ".globl fabius_trial_goes_on",
-    ".hidden fabius_trial_goes_on",
-    ".type fabius_trial_goes_on, @function",
-    "fabius_trial_goes_on:",
-    "pushfq",
-    "or qword ptr [rsp], 0x100",
-    "popfq",
-    "ret",
-    ".size fabius_trial_goes_on, . - fabius_trial_goes_on",
-);
-
-unsafe extern "C" {
-    fn fabius_trial_begins(start: *mut Start, copy: *mut u64, top: usize) -> u64;
-    fn fabius_trial_goes_on();
-}
-
 /// The flag that asks for a trap after the next instruction.
 const TRAP: greg_t = 0x100;
-
-/// The handler sees that a thread has come here, and ends the trial.
-#[inline(never)]
-extern "C" fn comes_to_an_end(end: u64) {
-    std::hint::black_box(end);
-}
-
-/// The handler sees that a thread has come here, and turns traps off.
-#[inline(never)]
-extern "C" fn comes_to_what_is_known() {
-    std::hint::black_box(());
-}
-
-/// The handler sees that a thread has come here with the place of a local value.
-#[inline(never)]
-extern "C" fn comes_to_a_local(address: usize) -> usize {
-    std::hint::black_box(address)
-}
-
-/// The round goes on with the place of a local value, which [`Trial::finds_local`] has been told.
-pub(super) fn goes_on_with_local(address: usize) -> usize {
-    if current().is_none_or(|trial| trial.is_aside) { address } else { comes_to_a_local(address) }
-}
-
-/// Does something for an operation that may be part of a trial, and then is not looked at. It writes to nothing but what
-/// was allowed, takes no memory and gives none back; what it returns fits into a register.
-pub(crate) fn aside<R>(what: impl FnOnce() -> R) -> R {
-    const { assert!(size_of::<R>() <= size_of::<u64>()) };
-    if current().is_none_or(|trial| trial.is_aside) {
-        return what();
-    }
-    comes_to_what_is_known();
-    let result = what();
-    if let Some(trial) = current() {
-        trial.goes_on_with_traps();
-    }
-    result
-}
-
-/// Changes a count of references, which may be part of a trial. Whatever is exchanged there is no lock.
-pub(crate) fn counting<R>(what: impl FnOnce() -> R) -> R {
-    let set = |counts| {
-        if let Some(trial) = current() {
-            trial.counts = counts;
-        }
-    };
-    set(true);
-    let result = what();
-    set(false);
-    result
-}
-
-/// Ends the trial that the caller is part of; does not return.
-pub(super) fn ends(end: End) -> ! {
-    if let Some(trial) = current().filter(|trial| trial.is_aside) {
-        trial.goes_on_with_traps();
-    }
-    comes_to_an_end(u64::from(end == End::Round));
-    eprintln!("fabius: no trap came while a loop was tried out; the process ends");
-    std::process::abort();
-}
 
 /// The trial that the caller is part of.
 pub(super) fn current() -> Option<&'static mut Trial> {
@@ -312,13 +210,6 @@ impl Trial {
     fn keep(&mut self, address: usize, size: usize) {
         // SAFETY: who allows it says that it is there.
         self.kept.extend_from_slice(unsafe { std::slice::from_raw_parts(address as *const u8, size) });
-    }
-
-    #[inline(always)]
-    fn goes_on_with_traps(&mut self) {
-        self.is_aside = false;
-        // SAFETY: the trial is under way, so that its handler is installed.
-        unsafe { fabius_trial_goes_on() };
     }
 
     /// An operation was made, which has found a variable.
@@ -433,7 +324,7 @@ impl Trial {
         if next == comes_to_a_local as *const () as usize {
             this.has_local(registers[libc::REG_RDI as usize] as usize);
         }
-        if next == comes_to_what_is_known as *const () as usize {
+        if next == fabius_trial_aside as *const () as usize {
             this.is_aside = true;
             this.origins.looks_away(registers);
             registers[libc::REG_EFL as usize] &= !TRAP;

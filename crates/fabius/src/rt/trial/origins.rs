@@ -74,7 +74,7 @@ struct Written {
 pub(super) struct Origins {
     general: [Of; 17],
     vectors: [Lanes; 32],
-    /// The registers before this crate did what is not looked at, and whether it does.
+    /// The registers where a call begins that is not looked at, and whether one is under way.
     before: [greg_t; 17],
     looks_away: bool,
     written: Box<[Written]>,
@@ -129,26 +129,21 @@ impl Origins {
         moved::Origins { done, pairs: self.pairs.clone(), lost: self.lost }
     }
 
-    /// This crate is about to do something that is not looked at.
+    /// A call begins that is not looked at.
     pub(super) fn looks_away(&mut self, registers: &[greg_t]) {
         self.before.copy_from_slice(&registers[..17]);
         self.looks_away = true;
     }
 
-    /// It has: what a call does not preserve depends on nothing that is known. Of what it does preserve, what is another word now
-    /// was taken from the stack if the function that did it has returned.
+    /// It has returned: what a call preserves is as it was, and depends on what it did; the rest depends on nothing that is known.
     fn looks_again(&mut self, registers: &[greg_t]) {
-        let returned = (self.before[RSP] as usize..registers[RSP] as usize).step_by(8);
-        for (register, word) in registers.iter().copied().enumerate().take(self.general.len()) {
-            if !PRESERVED.contains(&(register as i32)) {
-                self.general[register] = if register == RSP { Of::whole(STACK) } else { Of::NOTHING };
-            } else if self.before[register] != word {
-                // Whatever lies there now: a function that ends with a jump to another one has left that part of the stack to it.
-                let of = returned.clone().find_map(|at| self.of_written(at, word as u64));
-                self.general[register] = of.unwrap_or(Of::NOTHING);
-            }
+        for register in (0..self.general.len()).filter(|register| !PRESERVED.contains(&(*register as i32))) {
+            self.general[register] = if register == RSP { Of::whole(STACK) } else { Of::NOTHING };
         }
         self.vectors = [NO_LANES; 32];
+        // Where a trial ends in the midst of it, it has not returned.
+        let is_as_it_was = |register: &i32| registers[*register as usize] == self.before[*register as usize];
+        self.lost |= registers[RSP] != self.before[RSP] + 8 || !PRESERVED.iter().all(is_as_it_was);
     }
 
     /// The register holds the place of a local value.
@@ -239,12 +234,6 @@ impl Origins {
         // SAFETY: it has written there. What this crate has overwritten is another word.
         let is_there = unsafe { (address as *const u64).read() } == known.word;
         Some(if is_there { known.of } else { Of::NOTHING })
-    }
-
-    /// On what this word depends, if the round has written it there.
-    fn of_written(&self, address: usize, word: u64) -> Option<Of> {
-        let known = self.slot(address).map(|slot| &self.written[slot])?;
-        (known.trial == self.trial && known.word == word).then_some(known.of)
     }
 
     /// A part of a word is read or written.
@@ -569,22 +558,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_from_the_stack_is_known_whatever_lies_there_now() {
-        let (mut stack, mut registers) = ([0; 4], [0; 23]);
-        let at = |word: usize, stack: &[u64; 4]| stack[word..].as_ptr().addr();
-        registers[RSP] = at(0, &stack) as greg_t;
+    fn what_a_call_preserves_depends_on_what_it_did_and_nothing_is_lost() {
+        let mut registers = [7; 23];
         let mut origins = Origins::new();
         origins.begin();
-        let mut lanes = NO_LANES;
-        lanes[0] = Of::whole(READS);
-        origins.writes(at(2, &stack), 8, lanes);
-        stack[2] = ADDRESS.1;
-        origins.settle(&registers);
+        for register in [libc::REG_R14, libc::REG_R15, libc::REG_RAX] {
+            origins.general[register as usize] = Of::whole(READS + register as Origin);
+        }
         origins.looks_away(&registers);
-        // The function has taken the word back, and left the place to another one.
-        stack[2] = 7;
-        (registers[RSP], registers[libc::REG_R15 as usize]) = (at(3, &stack) as greg_t, ADDRESS.1 as greg_t);
+        registers[RSP] += 8;
         origins.settle(&registers);
-        assert_eq!(origins.general[libc::REG_R15 as usize].origin, READS);
+        let of = |register: i32| origins.general[register as usize].origin;
+        assert_eq!(of(libc::REG_R14), READS + libc::REG_R14 as Origin, "though others hold the same word");
+        assert_eq!(of(libc::REG_R15), READS + libc::REG_R15 as Origin);
+        assert_eq!((of(libc::REG_RAX), origins.lost), (NONE, false));
+    }
+
+    #[test]
+    fn what_has_not_returned_as_a_call_does_is_lost() {
+        for (register, by) in [(libc::REG_RSP, 8), (libc::REG_RBX, 1)] {
+            let mut registers = [7; 23];
+            let mut origins = Origins::new();
+            origins.begin();
+            origins.looks_away(&registers);
+            registers[RSP] += 8;
+            registers[register as usize] += by;
+            origins.settle(&registers);
+            assert!(origins.lost);
+        }
     }
 }
