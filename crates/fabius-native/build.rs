@@ -1,7 +1,8 @@
 //! Builds the library that programs under test are linked with, and leaves it where `library.rs` takes it into the command.
 //!
 //! It is another cargo, with a folder of its own: a dependency on a `cdylib` is not known to stable cargo, and `cargo build`
-//! alone has to be enough.
+//! alone has to be enough. The folder is beside those of all build scripts, so that what `cargo clippy` has built `cargo test` need not
+//! build again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +21,8 @@ fn main() {
 }
 
 fn library(crates: &Path, out: &Path) -> PathBuf {
-    let target = out.join("runtime");
+    let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
+    let target = scripts.with_file_name("fabius-native-runtime");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--quiet", "--lib", "--manifest-path"]);
     cargo.arg(crates.join("fabius-native-runtime/Cargo.toml")).arg("--target-dir").arg(&target);

@@ -164,7 +164,7 @@ fn compare(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn functions_on_memory_do_what_the_compiler_says() {
-    compare(0..30);
+    compare(0..15);
 }
 
 /// `cargo test -p fabius-c --test moves -- --ignored`; `FABIUS_SEEDS=from..to` says which.

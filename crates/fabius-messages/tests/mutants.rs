@@ -77,7 +77,7 @@ fn each_wrong_reading_is_caught_on_random_traces() {
     ];
     let (mut missed, mut refined) = ([0; 3], [0; 2]);
     let mut rng = fastrand::Rng::with_seed(3);
-    for i in 0..400 {
+    for i in 0..200 {
         let source = random(&mut rng, if i % 2 == 0 { Balance::Balanced } else { Balance::MoreSends });
         let ctp = parse(&source);
         let bug = has_bug(&ctp, &Plan::default());

@@ -133,7 +133,7 @@ fn encodings_agree_with_exploration_on_thousands() {
 fn other_sides_agree_with_exploration() {
     let mut rng = fastrand::Rng::with_seed(4);
     let (mut taken, mut not_taken) = (0, 0);
-    for i in 0..70 {
+    for i in 0..40 {
         let mut source = random(&mut rng, BALANCES[i % 3]);
         if i % 2 == 1 {
             source = with_marks(&mut rng, &source);

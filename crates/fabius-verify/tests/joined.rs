@@ -169,7 +169,7 @@ fn agree(
 
 #[test]
 fn random_programs_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(random, 0..336, one_way, 4_500_000);
+    let (all, some) = agree(random, 0..168, one_way, 4_500_000);
     assert!(some * 10 < all * 8, "{some} states of {all}");
 }
 

@@ -69,7 +69,7 @@ fn agree(random: fn(u64, Shape) -> Model, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn packed_and_whole_states_agree_on_random_programs() {
-    agree(random, 0..200);
+    agree(random, 0..100);
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn packed_and_whole_states_agree_on_atomic_blocks_that_wait_midway() {
 #[test]
 #[ignore = "takes minutes"]
 fn packed_and_whole_states_agree_on_many_random_programs() {
-    agree(random, 200..50_000);
+    agree(random, 100..50_000);
     agree(random_with_waits_midway, 200..50_000);
 }
 

@@ -308,13 +308,13 @@ fn compare_random(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_programs_are_decided_alike() {
-    compare_random(0..100);
+    compare_random(0..50);
 }
 
 #[test]
 #[ignore = "takes minutes"]
 fn many_random_programs_are_decided_alike() {
-    compare_random(100..3000);
+    compare_random(50..3000);
 }
 
 #[test]

@@ -163,7 +163,7 @@ fn round_robin(delays: u32) -> Sequentialization {
 
 #[test]
 fn random_programs_get_the_same_answers_by_delays_of_round_robin() {
-    compare_delays(0..30, round_robin);
+    compare_delays(0..15, round_robin);
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn threads_that_threads_make_come_in_the_order_of_time() {
 
 #[test]
 fn random_programs_get_the_same_answers_by_delays() {
-    compare_delays(0..30, Sequentialization::Delays);
+    compare_delays(0..15, Sequentialization::Delays);
 }
 
 #[test]
@@ -277,7 +277,7 @@ fn buffers_and_what_else_there_is_get_the_same_answers_in_many_programs() {
 
 #[test]
 fn random_programs_get_the_same_answers() {
-    compare_random(0..150);
+    compare_random(0..80);
 }
 
 /// With each number of rounds up to some: what is known of their beginnings is most where a failure takes all of them.
@@ -315,7 +315,7 @@ fn compare_round_by_round(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_programs_get_the_same_answers_round_by_round() {
-    compare_round_by_round(60..100);
+    compare_round_by_round(80..100);
 }
 
 #[test]

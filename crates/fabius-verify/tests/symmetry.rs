@@ -169,7 +169,7 @@ fn agree(
 
 #[test]
 fn random_programs_of_alike_threads_have_the_answers_of_the_plain_search() {
-    let (all, some) = agree(random, 0..1000, |seed| some_ways(seed).to_vec());
+    let (all, some) = agree(random, 0..500, |seed| some_ways(seed).to_vec());
     assert!(some * 10 < all * 9, "{some} states of {all}");
 }
 
@@ -451,7 +451,7 @@ fn values_agree(seeds: std::ops::Range<u64>, ways: impl Fn(u64) -> Vec<(Bound, S
 
 #[test]
 fn random_programs_of_values_have_the_answers_of_the_plain_search() {
-    let (all, some) = values_agree(0..1000, |seed| some_ways(seed).to_vec());
+    let (all, some) = values_agree(0..500, |seed| some_ways(seed).to_vec());
     assert!(some * 10 < all * 8, "{some} states of {all}");
 }
 

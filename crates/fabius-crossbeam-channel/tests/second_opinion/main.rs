@@ -205,7 +205,7 @@ fn chosen_programs_have_exactly_their_outcomes() {
 
 #[test]
 fn random_programs_have_exactly_their_outcomes() {
-    agree(random(0..150));
+    agree(random(0..80));
 }
 
 #[test]
