@@ -437,7 +437,8 @@ impl Origins {
         // No address is as small, whichever it is.
         let is_above = |word: u64, other: u64| word >= LOWEST_ADDRESS && other < LOWEST;
         match (a, b) {
-            _ if a == b => {}
+            // Which of two that are made of one number is the higher one depends on where they turn over: it must be the same.
+            _ if a == b => self.uses(a),
             (a, NONE) if is_above(x, y) => self.uses(a),
             (NONE, b) if is_above(y, x) => self.uses(b),
             _ => self.pair(a, b, Some(x.wrapping_sub(y))),
@@ -555,6 +556,11 @@ mod tests {
         assert_eq!(origins.pairs, [Pair { origins: [READS, READS + 1], compared: None }]);
         assert_eq!(origins.computes(Does::Compares, ADDRESS, (NONE, 0)), NONE);
         assert!(!origins.done[usize::from(READS)].fixed, "whether it is null is the same for all addresses");
+        origins.compares(SMALL, (SMALL.0, 31));
+        assert!(
+            origins.done[usize::from(SMALL.0)].used,
+            "which of two is the higher one depends on where they turn over"
+        );
     }
 
     #[test]

@@ -115,7 +115,7 @@ impl Trial {
                 self.origins.fix(origin);
             }
         }
-        Some(Of::NOTHING)
+        Some(written.unwrap_or(Of::NOTHING))
     }
 
     /// Whether it belongs to the operating system thread.
