@@ -25,7 +25,7 @@ pub(super) struct Place {
     pub base: Option<c_int>,
     pub index: Option<c_int>,
     pub scale: u64,
-    displacement: u64,
+    pub displacement: u64,
 }
 
 impl Place {

@@ -173,6 +173,12 @@ impl Origins {
         }
     }
 
+    /// It must be the same, and what is made of it depends on nothing else.
+    fn fixed(&mut self, origin: Origin) -> Of {
+        self.fix(origin);
+        Of::NOTHING
+    }
+
     /// What is in a register must be the same.
     pub(super) fn looks_at(&mut self, register: i32) {
         self.fix(self.general[register as usize].origin);
@@ -376,7 +382,10 @@ impl Origins {
                 lanes[0] = if is_so(condition, registers[libc::REG_EFL as usize] as u64) { y } else { x };
             }
             Does::Leads => {
-                lanes[0] = Of::whole(known.leads.map_or(NONE, |place| self.leads(&place, registers)));
+                let place = known.leads;
+                let origin = place.map_or(NONE, |place| self.leads(&place, registers));
+                let is_one = place.is_none_or(|place| is_step(place.displacement));
+                lanes[0] = if is_one { Of::whole(origin) } else { self.fixed(origin) };
             }
             Does::Other => self.looks(flow, read.1),
             // It looks at its lowest byte alone.
@@ -509,8 +518,12 @@ impl Origins {
 
 /// Whether that, added to an address, is another address.
 fn is_step(by: u64) -> bool {
-    by.cast_signed().unsigned_abs() < LOWEST_ADDRESS
+    by.cast_signed().unsigned_abs() < STEP
 }
+
+/// All steps of a trial together do not lead from an address to what is below all of them, or back.
+const STEP: u64 = 1 << 17;
+const _: () = assert!(super::INSTRUCTIONS as u64 * STEP < LOWEST_ADDRESS - LOWEST);
 
 const RSP: usize = libc::REG_RSP as usize;
 
@@ -541,6 +554,8 @@ mod tests {
         assert_eq!(of(Does::Adds, UNKNOWN, SMALL), (NONE, [false, true]));
         assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24)), (READS, [false, false]));
         assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24u64.wrapping_neg())), (READS, [false, false]));
+        let far = (NONE, 1u64.wrapping_neg() << 32);
+        assert_eq!(of(Does::Adds, ADDRESS, far), (NONE, [true, false]), "it may be no address any more");
         let (_, [first, second]) = of(Does::Adds, ADDRESS, OTHER);
         assert!(first || second, "the sum of two addresses is no address");
     }
