@@ -19,6 +19,7 @@
 mod emulated;
 mod handler_stack;
 mod marks;
+mod of;
 mod origins;
 mod outcome;
 mod private;

@@ -17,6 +17,7 @@
 #[cfg(test)]
 mod processor;
 
+use super::of::{Of, mask};
 use crate::rt::flow::{Does, Flow, MARKS, OfVectors, Slot};
 use crate::rt::instruction::{Known, Place, is_so};
 use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK};
@@ -27,39 +28,6 @@ const ALL: usize = READS as usize + super::ALL_READS;
 /// Words of memory that are written.
 const WORDS: usize = 1 << 13;
 const PAIRS: usize = 256;
-
-/// On what a word depends.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Of {
-    pub origin: Origin,
-    /// The bytes of it that depend on the origin, as bits.
-    pub bytes: u8,
-    /// Whether it is the origin plus a constant; else it has only bytes of it.
-    pub is_whole: bool,
-}
-
-impl Of {
-    pub const NOTHING: Of = Of { origin: NONE, bytes: 0, is_whole: true };
-
-    pub fn whole(origin: Origin) -> Of {
-        Of { origin, bytes: if origin == NONE { 0 } else { u8::MAX }, is_whole: true }
-    }
-
-    /// So many of its bytes, from this one on.
-    pub fn part(self, from: usize, size: usize) -> Of {
-        self.with(self.bytes >> from & mask(size))
-    }
-
-    /// The same with these bytes alone.
-    pub fn with(self, bytes: u8) -> Of {
-        if bytes == 0 { Of::NOTHING } else { Of { bytes, is_whole: false, ..self } }
-    }
-}
-
-/// So many bytes, as bits.
-fn mask(size: usize) -> u8 {
-    u8::MAX.checked_shr(8 - size.min(8) as u32).unwrap_or(0)
-}
 
 /// A word of memory that was written: where, what, and on which origin it depends.
 #[derive(Clone, Copy, Default)]

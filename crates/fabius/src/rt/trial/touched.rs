@@ -2,7 +2,8 @@
 //! this crate's is borrowed: it must be as before in the end.
 
 use super::emulated::To;
-use super::origins::{Lanes, NO_LANES, Of};
+use super::of::Of;
+use super::origins::{Lanes, NO_LANES};
 use super::{ALL_READS, INDEX, Read, Trial, WRITES};
 use crate::rt::instruction::Known;
 use crate::rt::moved::{NONE, Origin, READS, STACK, is_static};
