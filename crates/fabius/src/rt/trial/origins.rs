@@ -141,12 +141,6 @@ impl Origins {
         }
     }
 
-    /// It must be the same, and what is made of it depends on nothing else.
-    fn fixed(&mut self, origin: Origin) -> Of {
-        self.fix(origin);
-        Of::NOTHING
-    }
-
     /// What is in a register must be the same.
     pub(super) fn looks_at(&mut self, register: i32) {
         self.fix(self.general[register as usize].origin);
@@ -352,8 +346,10 @@ impl Origins {
             Does::Leads => {
                 let place = known.leads;
                 let origin = place.map_or(NONE, |place| self.leads(&place, registers));
-                let is_one = place.is_none_or(|place| is_step(place.displacement));
-                lanes[0] = if is_one { Of::whole(origin) } else { self.fixed(origin) };
+                match place.is_none_or(|place| is_step(place.displacement)) {
+                    true => lanes[0] = Of::whole(origin),
+                    false => self.fix(origin),
+                }
             }
             Does::Other => self.looks(flow, read.1),
             // It looks at its lowest byte alone.
@@ -522,7 +518,7 @@ mod tests {
         assert_eq!(of(Does::Adds, UNKNOWN, SMALL), (NONE, [false, true]));
         assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24)), (READS, [false, false]));
         assert_eq!(of(Does::Adds, ADDRESS, (NONE, 24u64.wrapping_neg())), (READS, [false, false]));
-        let far = (NONE, 1u64.wrapping_neg() << 32);
+        let far = (NONE, (1u64 << 32).wrapping_neg() + 1);
         assert_eq!(of(Does::Adds, ADDRESS, far), (NONE, [true, false]), "it may be no address any more");
         let (_, [first, second]) = of(Does::Adds, ADDRESS, OTHER);
         assert!(first || second, "the sum of two addresses is no address");
