@@ -99,9 +99,10 @@ pub(super) struct Proof {
     /// Whether it writes to memory that is as before in the end, and before which of its operations that is not as before, as bits.
     pub borrows: bool,
     pub lent: u64,
-    /// What it does, as a number; and what it leaves on the stack and in registers that follows from that, and from what it reads.
+    /// What it does, as a number; and what it leaves on the stack and in registers that follows from that, and from what it reads: where it
+    /// is made once, twice in a row, and so on.
     does: u64,
-    pub left: Left,
+    left: Vec<Left>,
 }
 
 impl Proof {
@@ -194,7 +195,15 @@ impl Proof {
             UNKNOWN => false,
             origin => is_ours(origin) || is(origin) != Is::Copied,
         };
-        let left = Left::of(start.top, &leaves, leaves_registers, follows);
+        let is_left = |origin: Origin, left: &Left| match stands_for(origin) {
+            origin @ REGISTERS..EXECUTION => left.registers >> (origin - REGISTERS) & 1 == 1,
+            origin @ READS.. => {
+                let Read { address, size, .. } = reads[usize::from(origin - READS)];
+                (start.frame..start.top).contains(&address) && left.has(start.top - address, size)
+            }
+            _ => false,
+        };
+        let left = Left::in_a_row(start.top, &leaves, leaves_registers, follows, is_left);
         let does = numbers.iter().chain(&unusual).copied().fold(start.place, mix);
         let registers = std::array::from_fn(|n| is(REGISTERS + n as Origin));
         let locals = (LOCALS..).zip(locals).map(|(origin, (key, at))| (key, at, is(origin))).collect();
@@ -233,6 +242,12 @@ impl Proof {
     fn number(&self, registers: [u64; 6]) -> u64 {
         let looked_at = |(register, is)| if is == Is::Copied { 0 } else { mix(register, 1) };
         registers.into_iter().zip(self.registers).map(looked_at).fold(self.does, mix)
+    }
+
+    /// What it leaves that follows where it is made so many times in a row; and how many of these make a difference.
+    pub fn leaves(&self, times: usize) -> (&Left, usize) {
+        let times = times.clamp(1, self.left.len());
+        (&self.left[times - 1], times)
     }
 
     /// Whether it holds in one execution alone.

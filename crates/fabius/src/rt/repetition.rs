@@ -361,17 +361,19 @@ impl States {
         let mut follows = self.follows.get(thread).into_iter().flatten();
         // It has found what it looked at in the beginning if nothing has changed unseen since, nor time has passed.
         let followed = follows.find(|f| f.made == f.proof.numbers.len() && f.since == self.hidden);
+        if thread >= self.came.len() {
+            self.came.resize(thread + 1, Came::default());
+        }
+        let by = followed.map(|f| f.inputs.number);
         let number = match followed.filter(|_| refine.contains(Refine::REMAINS)) {
             Some(Follows { proof, inputs, .. }) => {
-                here.number_but(top, &proof.left).map(|rest| mix(inputs.number, rest))
+                let (left, times) = proof.leaves(self.came[thread].times_if(by));
+                here.number_but(top, left).map(|rest| mix(mix(inputs.number, times as u64), rest))
             }
             None => here.number(top),
         };
         let place = number.map(|place| *self.places.entry(place).or_insert(places));
-        if thread >= self.came.len() {
-            self.came.resize(thread + 1, Came::default());
-        }
-        self.came[thread].comes(followed.map(|f| f.inputs.number), place);
+        self.came[thread].comes(by, place);
         let place = place.map_or_else(|| mix(self.thread(thread), 6), |place| mix(place, 7));
         self.set_thread(thread, place);
         if let Some(round) = self.rounds.get_mut(thread) {
