@@ -74,6 +74,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("fabius-tokio", &["fabius", "fabius-tokio-macros"]),
     ("fabius-tokio-macros", &[]),
     ("loom", &["fabius-loom"]),
+    ("rounds", &["fabius"]),
     ("shuttle", &["fabius-shuttle"]),
     ("stdmodel", &[]),
     ("testkit", &["fabius-lang", "fabius-trace"]),
