@@ -68,7 +68,7 @@ fn compare_many(seed: u64, count: usize) {
 
 #[test]
 fn encodings_agree_with_exploration() {
-    compare_many(1, 90);
+    compare_many(1, 60);
 }
 
 /// Nodes that wait for marks of each other, also in a circle.
@@ -94,7 +94,7 @@ fn compare_marked(seed: u64, count: usize) {
 
 #[test]
 fn encodings_agree_with_exploration_on_marked_traces() {
-    compare_marked(7, 90);
+    compare_marked(7, 60);
 }
 
 #[test]

@@ -93,7 +93,7 @@ fn packed_and_whole_states_agree_on_all_programs() {
         let program = fabius_lang::compile(&source, &Default::default());
         let Some(program) = program.ok().filter(|p| !p.has_buffers()) else { continue };
         let machine = Machine::new(&program, Points::All);
-        let soon = Some(Instant::now() + Duration::from_secs(3));
+        let soon = Some(Instant::now() + Duration::from_secs(1));
         let few = Options { deadline: soon, ..options(true, 1) };
         let whole = stateful::search(&machine, &few, &monitor, &|_| {});
         if whole.cut.is_some() {

@@ -36,12 +36,12 @@ fn bounds_for(program: &Program, name: &str) -> Vec<Sequentialization> {
         let lanes = if program.has_single_buffer() { 1 } else { 3 };
         return (1..=lanes).map(|zields| Sequentialization::Buffers { zields, yields: 2 }).collect();
     }
-    // What is left out takes from half a minute to minutes.
+    // What is left out takes from a quarter of a minute to minutes.
     let mut all = vec![Sequentialization::Rounds(1), Sequentialization::Delays(0)];
-    if name != "peterson" {
+    if !["peterson", "work_stealing_queue"].contains(&name) {
         all.push(Sequentialization::Rounds(2));
     }
-    if name != "work_stealing_queue" && name != "peterson" {
+    if !["bakery", "dekker", "file_system", "peterson", "work_stealing_queue"].contains(&name) {
         all.push(Sequentialization::Delays(1));
     }
     all
