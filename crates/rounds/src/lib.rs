@@ -12,6 +12,7 @@ use std::cell::UnsafeCell;
 pub const WORDS: usize = 8;
 
 /// Memory that is not seen.
+#[repr(transparent)]
 struct Plain<T>(UnsafeCell<T>);
 
 // SAFETY: threads of a test run one at a time.
@@ -79,6 +80,11 @@ impl Shared {
     #[inline(always)]
     pub fn word(&self, number: usize) -> u64 {
         self.memory.words[number].read()
+    }
+
+    /// Where the words are.
+    pub fn words(&self) -> *const u64 {
+        (&raw const self.memory.words).cast()
     }
 
     /// Where the round may write for a while if it puts back what was there: two words, 0 and one whose bytes are all 1.
