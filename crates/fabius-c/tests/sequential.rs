@@ -698,7 +698,7 @@ fn compare(seed: u64, functions: u32) {
 }
 
 #[test]
-fn a_hundred_functions_give_what_the_compiler_says() {
+fn random_functions_give_what_the_compiler_says() {
     (0..12).for_each(|seed| compare(seed, 4));
 }
 

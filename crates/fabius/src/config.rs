@@ -196,7 +196,8 @@ impl Config {
     }
 
     /// At most so long. A step that has not ended two seconds after that, because a loop never comes to an operation or waits
-    /// in a lock of std, is given up with its line, and the answer is unknown.
+    /// in a lock of std, is given up with its line, and the answer is unknown. Without line tables (`debug = false` in the profile)
+    /// what was built into other functions is not told apart, so that the process may have to end instead, with status 101.
     pub fn time(self, time: Duration) -> Config {
         Config { time: Some(time), ..self }
     }
