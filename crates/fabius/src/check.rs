@@ -128,6 +128,7 @@ fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<
     loop {
         let stop = AtomicBool::new(false);
         let system = Test::new(test, settings, loops.clone(), &stop);
+        let known = loops.news();
         let explored = stages(config, &system);
         let observed = Refine(system.observed.load(Ordering::Relaxed));
         if !settings.refine.contains(observed) {
@@ -138,6 +139,10 @@ fn explore_all(config: &Config, test: &(dyn Fn() + Sync), at: &'static Location<
             continue;
         }
         let report = conclude(config, &system, explored, began, at);
+        if is_nondeterministic(&report) && loops.news() != known {
+            // It was learnt when a schedule was run again.
+            continue;
+        }
         // That may be because of what loops leave behind. If it is ignored, and there is no answer either, it was not.
         let refine = settings.refine.with(Refine::REMAINS);
         let may_be = settings.refine.contains(Refine::YIELDS) && settings.refine != refine;

@@ -5,7 +5,7 @@ use super::proofs::{Inputs, Now, Proof, Start};
 use super::remains::{Came, Ends};
 use std::collections::HashMap;
 use std::panic::Location;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Instructions of all trials at one line. A loop with more rounds that differ is not followed any more.
@@ -44,6 +44,8 @@ struct Learnt {
     lines: Mutex<HashMap<usize, Line>>,
     /// Whether one went on for as long as an execution may last while another thread slept.
     outlasts_sleep: AtomicBool,
+    /// How much was learnt that makes executions of the same schedule others than before.
+    news: AtomicU32,
 }
 
 /// What is known of a round that is about to begin.
@@ -82,6 +84,16 @@ impl Loops {
         !self.0.outlasts_sleep.swap(true, Ordering::Relaxed)
     }
 
+    /// How much was learnt that makes executions of the same schedule others than before: what is run again may learn it.
+    pub fn news(&self) -> u32 {
+        self.0.news.load(Ordering::Relaxed)
+    }
+
+    fn is_news(&self, is_new: bool) -> bool {
+        self.0.news.fetch_add(u32::from(is_new), Ordering::Relaxed);
+        is_new
+    }
+
     /// Threads seem to repeat themselves there.
     pub(super) fn add(&self, at: &'static Location<'static>) {
         let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,7 +124,8 @@ impl Loops {
 
     /// A round would have read the clock of the machine. Says whether that is new.
     pub(super) fn tells_time(&self, at: &'static Location<'static>) -> bool {
-        self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)))
+        let is_new = self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.tells_time, true)));
+        self.is_news(is_new)
     }
 
     /// A round was tried out, after so many that have changed something. Says what is known of it, and whether that was the last trial that
@@ -142,7 +155,7 @@ impl Loops {
             let most = (AT_FIRST + FOR_EACH_USE * line.uses).min(INSTRUCTIONS);
             let was = line.is_given_up;
             line.is_given_up |= line.instructions >= most;
-            (round, !was && line.is_given_up)
+            (round, self.is_news(!was && line.is_given_up))
         })
     }
 }

@@ -185,7 +185,9 @@ impl Origins {
     }
 
     fn slot(&self, address: usize) -> Option<usize> {
-        let mut at = address / 8 % WORDS;
+        // Words in a row are spread: a stack and a block of the heap that lie at the same distance from where the table would begin again
+        // leave no room for each other.
+        let mut at = (address / 8).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - WORDS.trailing_zeros());
         for _ in 0..64 {
             let known = &self.written[at];
             if known.trial != self.trial || known.address == address {
@@ -557,6 +559,20 @@ mod tests {
         assert_eq!(of(libc::REG_R14), READS + libc::REG_R14 as Origin, "though others hold the same word");
         assert_eq!(of(libc::REG_R15), READS + libc::REG_R15 as Origin);
         assert_eq!((of(libc::REG_RAX), origins.lost), (NONE, false));
+    }
+
+    #[test]
+    fn words_in_a_row_have_room_beside_others_in_a_row() {
+        let stack = 0x7f12_3456_7000usize;
+        // As far apart as the table is long, in the midst of the others: where they were put in a row there was no room.
+        for from in [stack + WORDS * 8, stack + 3 * WORDS * 8 + 8 * 40] {
+            let mut origins = Origins::new();
+            origins.begin();
+            for address in (stack..).step_by(8).take(400).chain((from..).step_by(8).take(400)) {
+                let slot = origins.slot(address).expect("there is room");
+                origins.written[slot] = Written { trial: origins.trial, address, ..Written::default() };
+            }
+        }
     }
 
     #[test]
