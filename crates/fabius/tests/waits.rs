@@ -1,10 +1,11 @@
 //! Loops that wait though that is not plain: they have something for a while in each round, or go on while others sleep.
 
 use crate::yields::{Hidden, explore, is_verified, pair};
-use fabius::sync::atomic::Ordering::SeqCst;
+use fabius::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use fabius::sync::{Arc as Counted, Condvar, Mutex, Weak};
 use fabius::{Config, Verdict, hint, thread};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64 as Unseen, Ordering::Relaxed};
 use std::time::Duration;
 
 /// Who has something for a while in each round, and gives it back, only waits.
@@ -169,4 +170,32 @@ fn who_sleeps_wakes_in_the_end_whatever_others_do() {
     let again = std::panic::catch_unwind(|| fabius::replay(&schedule, test)).expect_err("it fails again");
     let text = again.downcast::<String>().expect("a text");
     assert!(text.contains("it woke"), "{text}");
+}
+
+/// Rounds that have changed something once are told from those that change nothing, however often a thread has only waited since: two that
+/// took the other's rounds for changes woke each other for ever.
+#[test]
+fn who_changes_something_once_and_then_waits_wakes_nobody() {
+    let test = || {
+        let all = Arc::new((AtomicU64::new(0), [Unseen::new(0), Unseen::new(0)]));
+        let waits = |number: usize| {
+            let all = all.clone();
+            thread::spawn(move || {
+                loop {
+                    hint::spin_loop();
+                    if all.0.load(SeqCst) == 1 {
+                        break;
+                    }
+                    if all.1[number].load(Relaxed) == 0 {
+                        all.1[number].store(1, Relaxed);
+                    }
+                }
+            })
+        };
+        let both = [waits(0), waits(1)];
+        all.0.store(1, SeqCst);
+        both.into_iter().for_each(|thread| thread.join().unwrap());
+    };
+    let report = explore(Config::new().exhaustive().executions(1_000), test);
+    assert_eq!(report.verdict, Verdict::Verified, "{report}");
 }

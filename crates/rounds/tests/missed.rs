@@ -1,7 +1,8 @@
 //! Programs whose failure was missed once, and some like them.
 
-use fabius::Config;
-use fabius::sync::atomic::Ordering::SeqCst;
+use fabius::sync::Arc;
+use fabius::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use fabius::{Config, hint, thread};
 use rounds::{Asks, Place, Program, Shared, WORDS};
 use std::hint::black_box;
 
@@ -184,4 +185,107 @@ fn a_word_that_is_kept_over_an_operation() {
         is_found("over a lock, in another order", over_a_lock_in_another_order, (from, 1));
     }
     is_found("over a count", over_a_count, (0, 1));
+}
+
+#[test]
+fn a_step_by_an_index_that_is_scaled() {
+    fn by_index(all: &Shared) -> bool {
+        let base = all.word(1) as *const u64;
+        let index = black_box(all.word(2).wrapping_sub(1 << 29)) as isize;
+        black_box(base.wrapping_offset(index)) as u64 <= 100
+    }
+    is_found("an index", by_index, (1 << 33, (1 << 32) + 16));
+    #[cfg(target_arch = "x86_64")]
+    fn with_a_displacement(all: &Shared) -> bool {
+        let answer: u64;
+        // SAFETY: it only counts.
+        unsafe {
+            std::arch::asm!(
+                ".rept 16385",
+                "lea {below}, [{below} + {index} - 131071]",
+                ".endr",
+                "xor {answer:e}, {answer:e}",
+                "cmp {below}, 100",
+                "setb {answer:l}",
+                below = inout(reg) all.word(1) => _,
+                index = in(reg) black_box(-131071i64),
+                answer = out(reg) answer,
+                options(nomem, nostack),
+            );
+        }
+        answer == 1
+    }
+    #[cfg(target_arch = "x86_64")]
+    is_found(
+        "an index and a displacement",
+        with_a_displacement,
+        ((16385 * 262142) + (1 << 32) + 16, 16385 * 262142 + 16),
+    );
+}
+
+/// Counts the rounds in a register by `lea`, where another one holds the same word at first.
+#[cfg(target_arch = "x86_64")]
+#[inline(never)]
+fn counts_by_lea(over: &AtomicU64, step: u64, from: u64) -> u64 {
+    #[inline(never)]
+    extern "C" fn gives_way() {
+        hint::spin_loop();
+    }
+    #[inline(never)]
+    extern "C" fn loads(over: &AtomicU64) -> u64 {
+        over.load(SeqCst)
+    }
+    let count: u64;
+    // SAFETY: what a call preserves is given back, and the stack is aligned where functions are called.
+    unsafe {
+        std::arch::asm!(
+            "push rbx",
+            "push rbp",
+            "sub rsp, 128",
+            "mov rbx, 77",
+            "mov rbp, 78",
+            // What was read last: 0, as the count at first.
+            "xor r12d, r12d",
+            "2:",
+            "call {gives_way}",
+            "mov rdi, r13",
+            "call {loads}",
+            "mov r12, rax",
+            "cmp r12, 1",
+            "je 3f",
+            "lea r14, [r14 + r15]",
+            "jmp 2b",
+            "3:",
+            "add rsp, 128",
+            "pop rbp",
+            "pop rbx",
+            gives_way = sym gives_way,
+            loads = sym loads,
+            inout("r13") over => _,
+            inout("r15") step => _,
+            out("r12") _,
+            inout("r14") from => count,
+            clobber_abi("C"),
+        );
+    }
+    count
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_count_in_a_register_that_holds_what_another_does() {
+    for from in [0, 100] {
+        let report = Config::new().exhaustive().name("rounds").every_panic_fails().executions(2_000).explore(|| {
+            let all = Arc::new((AtomicU64::new(0), AtomicU64::new(0)));
+            let theirs = all.clone();
+            let waits = thread::spawn(move || {
+                theirs.0.store(1, SeqCst);
+                assert!(counts_by_lea(&theirs.1, 1, from) < from + 10, "it waited for long");
+            });
+            counts_by_lea(&all.0, 0, from);
+            all.1.store(1, SeqCst);
+            waits.join().unwrap();
+        });
+        assert!(report.is_bug(), "from {from}: {report}");
+    }
 }

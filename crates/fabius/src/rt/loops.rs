@@ -19,7 +19,7 @@ const FOR_EACH_USE: u64 = 100;
 /// Proofs of rounds that begin at the same place.
 const OF_A_PLACE: usize = 64;
 
-/// Rounds of a thread that are not tried out because others like them have changed something.
+/// Of the rounds of a thread, so many are not tried out if others like them have changed something.
 const FEW: u32 = 3;
 
 /// A line at which threads give way.
@@ -100,7 +100,7 @@ impl Loops {
         lines.entry(std::ptr::from_ref(at) as usize).or_default();
     }
 
-    /// The round that begins there, where variables have these states, after so many that have changed something.
+    /// The round that begins there, where variables have these states, after so many of the same thread.
     pub(super) fn round(&self, at: &'static Location<'static>, start: &Start, before: u32, now: &impl Now) -> Round {
         self.with(at, |line| {
             let Some(line) = line else { return Round::NoLoop };
@@ -128,7 +128,7 @@ impl Loops {
         self.is_news(is_new)
     }
 
-    /// A round was tried out, after so many that have changed something. Says what is known of it, and whether that was the last trial that
+    /// A round was tried out, after so many of the same thread. Says what is known of it, and whether that was the last trial that
     /// may be.
     pub(super) fn learn(
         &self,

@@ -101,6 +101,7 @@ use history::Word;
 use loops::Round;
 use old_values::OldValues;
 use repetition::States;
+use smallvec::SmallVec;
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -137,6 +138,8 @@ pub(crate) struct Thread {
     went_on: u32,
     /// How often it has given way and gone on, since it last repeated itself.
     rounds: u32,
+    /// How many rounds it has begun at each line.
+    rounds_at: SmallVec<[(&'static Location<'static>, u32); 1]>,
     /// What `unpark` leaves for `park`.
     pub token: bool,
     /// Chosen by the `notify` of a condition variable.
@@ -483,6 +486,7 @@ fn make_thread(
             idle: 0,
             went_on: 0,
             rounds: 0,
+            rounds_at: SmallVec::new(),
             token: false,
             notified: false,
             in_once: 0,

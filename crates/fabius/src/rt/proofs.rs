@@ -196,7 +196,11 @@ impl Proof {
             origin => is_ours(origin) || is(origin) != Is::Copied,
         };
         let is_left = |origin: Origin, left: &Left| match stands_for(origin) {
-            origin @ REGISTERS..EXECUTION => left.registers >> (origin - REGISTERS) & 1 == 1,
+            // It stands for all that had the same word.
+            origin @ REGISTERS..EXECUTION => {
+                let word = start.registers[usize::from(origin - REGISTERS)];
+                (0..6).all(|n| start.registers[n] != word || left.registers >> n & 1 == 1)
+            }
             origin @ READS.. => {
                 let Read { address, size, .. } = reads[usize::from(origin - READS)];
                 (start.frame..start.top).contains(&address) && left.has(start.top - address, size)

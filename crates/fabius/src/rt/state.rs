@@ -271,7 +271,7 @@ impl Rt {
         let how = mix(refine.0.into(), self.now.as_nanos() as u64);
         let place = mix(mix(me as u64, (top - here.frame) as u64), how);
         let start = Start { place, stack: self.stack().start, top, frame: here.frame, registers };
-        match self.loops.round(at, &start, self.threads[me].rounds, self) {
+        match self.loops.round(at, &start, self.rounds_before(at), self) {
             Round::Unknown if trial::work(self.stack(), top) => return Some(start),
             Round::NoLoop if !self.settings.record && self.states.repeats_nearly(me, self.now) => {
                 self.loops.add(at);
@@ -296,7 +296,7 @@ impl Rt {
         }
         let number = |place, (atomic, word): &(usize, Word)| mix(mix(place, *atomic as u64), word.number());
         let start = Start { place: self.oldest.iter().fold(start.place, number), ..start };
-        let rounds = self.threads[self.current].rounds;
+        let rounds = self.rounds_before(at);
         match self.loops.round(at, &start, rounds, self) {
             Round::Unknown if trial::work(self.stack(), self.top()) => {
                 self.usual_round = Some(usual);
@@ -337,7 +337,7 @@ impl Rt {
             End::Clock => (Round::TellsTime, self.loops.tells_time(at)),
             End::Round | End::Other => {
                 let instructions = outcome.instructions;
-                let rounds = self.threads[self.current].rounds;
+                let rounds = self.rounds_before(at);
                 self.loops.learn(at, Proof::new(start, outcome, self), rounds, instructions, self)
             }
         };
@@ -347,6 +347,12 @@ impl Rt {
         let Some(usual) = self.usual_round.take() else { return self.is_usual(at, start, round) };
         self.begins_round(at, usual, Some(round));
         None
+    }
+
+    /// How many rounds the running thread has begun at this line.
+    fn rounds_before(&self, at: &'static Location<'static>) -> u32 {
+        let rounds = &self.threads[self.current].rounds_at;
+        rounds.iter().find(|(line, _)| std::ptr::eq(*line, at)).map_or(0, |(_, rounds)| *rounds)
     }
 
     /// The running thread has given way and goes on with a round of which so much is known: if it finds the newest stores,
@@ -363,6 +369,10 @@ impl Rt {
         }
         let waits = self.states.repeats(me, self.now);
         let thread = &mut self.threads[me];
+        match thread.rounds_at.iter_mut().find(|(line, _)| std::ptr::eq(*line, at)) {
+            Some((_, rounds)) => *rounds += 1,
+            None => thread.rounds_at.push((at, 1)),
+        }
         if waits {
             thread.rounds = 0;
         } else {

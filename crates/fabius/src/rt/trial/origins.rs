@@ -13,6 +13,8 @@
 //! 4. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
 //! 5. Of a word that depends on an origin in some of its bytes (the others were overwritten), an instruction that takes other bytes
 //!    learns nothing of the origin: they are the same whatever it is. One that takes any of them fixes the origin as a whole.
+//!
+//! Length: what instructions do with words is one match, and a fifth are its tests.
 
 #[cfg(test)]
 mod processor;
@@ -282,6 +284,27 @@ impl Origins {
         self.sum(base, index)
     }
 
+    /// On what a word depends that is made as an address is, of a word and a step.
+    fn steps(&mut self, place: &Place, registers: &[greg_t]) -> Origin {
+        let word = |register: Option<i32>| register.map_or(0, |register| registers[register as usize] as u64);
+        let (base, index) = (word(place.base), word(place.index));
+        let scaled = index.wrapping_mul(place.scale);
+        let origin = self.leads(place, registers);
+        // How far it leads from the word that it depends on.
+        let other = if place.scale > 1 || is_step(index) { scaled } else { base };
+        match other.wrapping_add(place.displacement) {
+            0 => origin,
+            by if is_step(by) => {
+                self.uses(origin);
+                origin
+            }
+            _ => {
+                self.fix(origin);
+                NONE
+            }
+        }
+    }
+
     /// The origin through which a piece of memory is reached.
     pub(super) fn reaches(&mut self, place: &Place, registers: &[greg_t]) -> Origin {
         let through = self.leads(place, registers);
@@ -346,12 +369,7 @@ impl Origins {
                 lanes[0] = if is_so(condition, registers[libc::REG_EFL as usize] as u64) { y } else { x };
             }
             Does::Leads => {
-                let place = known.leads;
-                let origin = place.map_or(NONE, |place| self.leads(&place, registers));
-                match place.is_none_or(|place| is_step(place.displacement)) {
-                    true => lanes[0] = Of::whole(origin),
-                    false => self.fix(origin),
-                }
+                lanes[0] = Of::whole(known.leads.map_or(NONE, |place| self.steps(&place, registers)));
             }
             Does::Other => self.looks(flow, read.1),
             // It looks at its lowest byte alone.
