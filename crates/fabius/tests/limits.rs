@@ -33,13 +33,13 @@ fn failing_checks_give_back_their_stacks() {
     let kind = |report: Report| report.trace().unwrap().kind;
     assert_eq!(kind(deadlock()), BugKind::Deadlock);
     let before = address_space();
-    for _ in 0..500 {
+    for _ in 0..1500 {
         assert_eq!(kind(deadlock()), BugKind::Deadlock);
     }
     let grown = address_space().saturating_sub(before);
-    // Each execution that fails has two stacks of two mebibytes, two gibibytes in all. Some are kept, and other tests have
-    // some meanwhile.
-    assert!(grown < 1 << 30, "{grown} bytes more");
+    // Two executions of each fail, with two stacks of two mebibytes: some eleven gibibytes in all. What is leaked may refer to one
+    // of the two (it depends on how the test is built): a thousand stay then, and as many again before it is looked who refers to them.
+    assert!(grown < 5 << 30, "{grown} bytes more");
 }
 
 #[test]
