@@ -184,6 +184,8 @@ def main():
     options.add_argument("count", type=int)
     options.add_argument("--level", default="3", choices=["1", "2", "3"], help="of optimization")
     given = options.parse_args()
+    if given.count < 1:
+        options.error("COUNT is at least 1")
     rng = random.Random(given.seed)
     sources, programs = zip(*(program(rng, number) for number in range(given.count)))
     table = ",\n        ".join(programs)
