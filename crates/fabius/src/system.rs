@@ -70,9 +70,14 @@ impl<'a> Test<'a> {
         self.ended_as_loom.store(true, Ordering::Relaxed);
         self.kept_from_deviating.fetch_or(other.kept_from_deviating.load(Ordering::Relaxed), Ordering::Relaxed);
         self.forgets_stores.fetch_or(other.forgets_stores.load(Ordering::Relaxed), Ordering::Relaxed);
-        let left_out = *other.left_out.lock().unwrap_or_else(PoisonError::into_inner);
+        self.leaves_out(*other.left_out.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Something is not explored.
+    #[cold]
+    fn leaves_out(&self, what: Option<LeftOut>) {
         let mut all = self.left_out.lock().unwrap_or_else(PoisonError::into_inner);
-        *all = all.or(left_out);
+        *all = what.or(*all);
     }
 
     /// The body of the first thread.
@@ -97,9 +102,7 @@ impl<'a> Test<'a> {
 
     fn look_closer(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
-        if let Some(left_out) = rt.left_out.take() {
-            *self.left_out.lock().unwrap_or_else(PoisonError::into_inner) = Some(left_out);
-        }
+        self.leaves_out(rt.left_out.take());
         if rt.kept_from_deviating {
             self.kept_from_deviating.store(true, Ordering::Relaxed);
         }
@@ -159,7 +162,13 @@ impl System for Test<'_> {
 
     #[inline]
     fn ready(&self, state: &Execution, task: TaskId) -> bool {
-        state.get().ready(task as usize)
+        let rt = state.get();
+        let is_ready = rt.ready(task as usize);
+        // There may be no step behind it that says so: where nobody else goes on to what is not known, the execution ends.
+        if !is_ready && rt.left_out.get().is_some() {
+            self.leaves_out(rt.left_out.take());
+        }
+        is_ready
     }
 
     #[inline]

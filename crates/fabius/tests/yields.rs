@@ -255,6 +255,32 @@ fn a_loop_that_counts_for_ever_is_no_proof() {
     assert!(!text.contains("all were explored") && text.contains("tests/yields.rs"), "{text}");
 }
 
+/// Who counts may do so any number of times before the other one looks.
+#[test]
+fn who_counts_in_a_loop_is_not_known_to_stay_below_a_number() {
+    for hits in [20, 34, 60] {
+        let report = explore(Config::new().exhaustive().executions(20_000), move || {
+            let (mine, theirs) = pair();
+            let other = thread::spawn(move || {
+                let mut count = 0;
+                loop {
+                    hint::spin_loop();
+                    if theirs.0.load(SeqCst) == 1 {
+                        break;
+                    }
+                    count = (count + 1).min(200);
+                    theirs.1.store(count, SeqCst);
+                }
+            });
+            assert!(mine.1.load(SeqCst) < hits);
+            mine.0.store(1, SeqCst);
+            other.join().unwrap();
+        });
+        assert_ne!(report.verdict, Verdict::Verified, "{hits}: {report}");
+        assert!(report.is_bug() || report.to_string().contains("tests/yields.rs"), "{hits}: {report}");
+    }
+}
+
 #[test]
 fn waiting_for_nobody_is_a_livelock() {
     for config in [Config::new(), Config::new().exhaustive(), Config::new().delays(1)] {
