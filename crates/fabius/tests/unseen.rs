@@ -101,6 +101,39 @@ fn a_lock_is_poisoned_before_or_behind_the_question() {
     });
 }
 
+/// Who only finds out whether a lock is poisoned changes nothing, until it is.
+#[test]
+fn who_counts_how_often_a_lock_was_found_poisoned_is_followed() {
+    for hits in [2, 6, 12] {
+        for report in in_each_way(|| {
+            let shared = Arc::new((AtomicUsize::new(0), Mutex::new(()), std::sync::atomic::AtomicUsize::new(0)));
+            let (mine, theirs) = (shared.clone(), shared.clone());
+            let counts = thread::spawn(move || {
+                loop {
+                    thread::yield_now();
+                    if mine.0.load(SeqCst) == 1 {
+                        break;
+                    }
+                    if mine.1.lock().is_err() {
+                        mine.2.fetch_add(1, SeqCst);
+                    }
+                }
+            });
+            let poisons = thread::spawn(move || {
+                let _held = theirs.1.lock();
+                std::panic::resume_unwind(Box::new(()));
+            });
+            poisons.join().unwrap_err();
+            drop(shared.1.lock());
+            assert!(shared.2.load(SeqCst) < hits, "it was found so often");
+            shared.0.store(1, SeqCst);
+            counts.join().unwrap();
+        }) {
+            assert!(report.is_bug(), "{hits}: {report}");
+        }
+    }
+}
+
 #[test]
 fn poison_is_cleared_before_or_behind_a_panic() {
     fails_with(&["still poisoned", "poisoned no more"], |wanted| {

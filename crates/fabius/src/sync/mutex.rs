@@ -302,6 +302,10 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         let raw = &self.lock.raw;
         let poisons = !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false);
         let at = raw.taken_at().unwrap_or(raw.object.made);
+        if poisons {
+            // The lock is not as it was before.
+            rt::touches(&raw.object);
+        }
         raw.unlock(at, || {
             if poisons {
                 raw.poisoned.store(true, Ordering::Relaxed);
