@@ -8,9 +8,14 @@ use std::hint::black_box;
 
 /// The failure is found, wherever the round asks. The word changes from the first of these to the second.
 fn is_found(what: &str, asks: Asks, (from, to): (u64, u64)) {
+    is_found_beside(what, asks, (from, to), 0);
+}
+
+/// The same where another word is this.
+fn is_found_beside(what: &str, asks: Asks, (from, to): (u64, u64), other: u64) {
     for place in Place::ALL {
         let mut words = [0; WORDS];
-        words[1] = from;
+        (words[1], words[2]) = (from, other);
         let program = Program { asks, words, at: 1, to, place };
         assert_eq!(program.answers(), (false, true), "{what}");
         // What a few changed rounds do is tried out anyway.
@@ -155,6 +160,103 @@ fn a_range_far_from_zero_is_asked_for() {
     }
     #[cfg(target_arch = "x86_64")]
     is_found("by the instruction itself", by_lea, INTO);
+}
+
+/// Pairs of words that lie in one block, by number.
+fn block(first: u64) -> impl Fn(usize) -> u64 {
+    let block: &'static [[u64; 2]; 8] = Box::leak(Box::new([[first, 0]; 8]));
+    |n| (&raw const block[n]).expose_provenance() as u64
+}
+
+#[test]
+fn which_of_two_addresses_of_one_block_is_higher() {
+    fn addresses(all: &Shared) -> [u64; 2] {
+        let both = [all.word(1), all.word(2)];
+        for at in both {
+            // SAFETY: it is in the block.
+            unsafe { (at as *const u64).read_volatile() };
+        }
+        both
+    }
+    fn is_below(all: &Shared) -> bool {
+        let [at, other] = addresses(all);
+        at < other
+    }
+    fn is_at_most(all: &Shared) -> bool {
+        let [at, other] = addresses(all);
+        at as i64 <= other as i64
+    }
+    let at = block(0);
+    is_found_beside("below", is_below, (at(6), at(2)), at(4));
+    is_found_beside("at most, with signs", is_at_most, (at(6), at(2)), at(4));
+}
+
+/// What compilers write of it only for floating-point numbers.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn the_parity_of_what_comes_out() {
+    macro_rules! parity {
+        ($code:literal) => {{
+            fn asks(all: &Shared) -> bool {
+                let answer: u64;
+                // SAFETY: it only counts.
+                unsafe {
+                    std::arch::asm!(
+                        "xor {answer:e}, {answer:e}",
+                        $code,
+                        // Changes the carry flag alone.
+                        "bt {answer}, 1",
+                        "setnp {answer:l}",
+                        answer = out(reg) answer,
+                        word = inout(reg) all.word(1) => _,
+                        options(nomem, nostack),
+                    );
+                }
+                answer == 1
+            }
+            is_found($code, asks, (1 << 33, (1 << 33) + 16));
+        }};
+    }
+    parity!("add {word}, 0");
+    parity!("sub {word}, 0");
+    parity!("cmp {word}, 0");
+    parity!("test {word}, {word}");
+    parity!("and {word}, -16");
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn a_factor_that_is_the_address_of_the_other_one() {
+    fn of_a_word(all: &Shared) -> bool {
+        let low: u64;
+        // SAFETY: it reads the word at the address.
+        unsafe {
+            std::arch::asm!("mul qword ptr [rax]", inout("rax") all.word(1) => low, out("rdx") _, options(readonly, nostack));
+        }
+        low != all.word(2).wrapping_mul(3)
+    }
+    fn of_half_a_word(all: &Shared) -> bool {
+        let low: u64;
+        // SAFETY: as above.
+        unsafe {
+            std::arch::asm!("mul dword ptr [rax]", inout("rax") all.word(1) => low, out("rdx") _, options(readonly, nostack));
+        }
+        low as u32 != (all.word(2) as u32).wrapping_mul(3)
+    }
+    let at = block(3);
+    is_found_beside("a word", of_a_word, (at(6), at(2)), at(6));
+    is_found_beside("half a word", of_half_a_word, (at(6), at(2)), at(6));
+    if std::arch::is_x86_feature_detected!("bmi2") {
+        fn of_any(all: &Shared) -> bool {
+            let low: u64;
+            // SAFETY: as above.
+            unsafe {
+                std::arch::asm!("mulx {high}, {low}, [rdx]", high = out(reg) _, low = out(reg) low, in("rdx") all.word(1), options(readonly, nostack));
+            }
+            low != all.word(2).wrapping_mul(3)
+        }
+        is_found_beside("any registers", of_any, (at(6), at(2)), at(6));
+    }
 }
 
 #[test]

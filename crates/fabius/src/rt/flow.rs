@@ -67,6 +67,9 @@ pub(super) struct Flow {
     pub changes_vectors: u32,
     /// Which words of these.
     pub of_vectors: OfVectors,
+    /// Flags, as [`iced_x86::RflagsBits`].
+    pub reads_flags: u32,
+    pub changes_flags: u32,
 }
 
 /// Words of vector registers.
@@ -97,11 +100,17 @@ impl Flow {
         changes: 0,
         changes_vectors: 0,
         of_vectors: OfVectors::All,
+        reads_flags: 0,
+        changes_flags: 0,
     };
 
     /// That of an instruction; `number` says where a signal's context has a register.
     pub fn of(instruction: &Instruction, info: &InstructionInfo, number: fn(Register) -> Option<c_int>) -> Flow {
-        let mut flow = Flow::NONE;
+        let mut flow = Flow { reads_flags: instruction.rflags_read(), ..Flow::NONE };
+        if !is_shift_by_register(instruction) {
+            // Where it is not defined what becomes of them, they may stay.
+            flow.changes_flags = instruction.rflags_modified() & !instruction.rflags_undefined();
+        }
         let general = |register: Register| number(register.full_register()).map_or(0, |at| 1u32 << at);
         let vector = |register: Register| match register.is_vector_register() {
             true => 1u32 << register.number(),
@@ -142,7 +151,8 @@ impl Flow {
         let memory = info.used_memory().iter().fold(0, |bits, m| bits | general(m.base()) | general(m.index()));
         if flow.looks & !named & !memory == 0 && instruction.mnemonic() != Mnemonic::Lea {
             // It reads no others: what only makes an address of memory is not looked at.
-            flow.looks &= read | steps;
+            flow.looks &=
+                read | steps | unnamed(instruction).iter().fold(0, |bits, register| bits | general(*register));
         }
         if matches!(instruction.mnemonic(), Mnemonic::Call | Mnemonic::Ret | Mnemonic::Push | Mnemonic::Pop) {
             // What they do to the stack pointer is a step.
@@ -280,6 +290,29 @@ impl Flow {
             self.to = to;
         }
     }
+}
+
+/// Registers that are looked at without being named, and may be the address of the memory that is read, too.
+fn unnamed(instruction: &Instruction) -> &'static [Register] {
+    use Mnemonic as M;
+    match instruction.mnemonic() {
+        M::Mul | M::Cmpxchg => &[Register::RAX],
+        M::Imul if instruction.op_count() == 1 => &[Register::RAX],
+        M::Mulx => &[Register::RDX],
+        M::Div | M::Idiv | M::Pcmpestri | M::Pcmpestrm | M::Vpcmpestri | M::Vpcmpestrm => {
+            &[Register::RAX, Register::RDX]
+        }
+        _ => &[],
+    }
+}
+
+/// One by no bits leaves the flags as they were.
+fn is_shift_by_register(instruction: &Instruction) -> bool {
+    use Mnemonic as M;
+    let shifts = [M::Shl, M::Sal, M::Shr, M::Sar, M::Rol, M::Ror, M::Rcl, M::Rcr, M::Shld, M::Shrd];
+    let last = instruction.op_count().wrapping_sub(1);
+    let by_register = shifts.contains(&instruction.mnemonic()) && instruction.op_kind(last) == OpKind::Register;
+    by_register && instruction.op_register(last) == Register::CL
 }
 
 fn is_choice(mnemonic: Mnemonic) -> bool {

@@ -40,9 +40,17 @@ pub(super) struct Done {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
     pub origins: [Origin; 2],
-    /// How far what was made of the first one is behind what was made of the second, if they were only compared: whether
-    /// that is 0 must be the same. `None` if they must keep their distance.
-    pub compared: Option<u64>,
+    pub keeps: Keeps,
+}
+
+/// What two words must keep, of which one is so far behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Keeps {
+    Distance,
+    /// Which of them is the higher one.
+    Order(u64),
+    /// Whether they are the same.
+    Sameness(u64),
 }
 
 /// What a trial has done with its origins.
@@ -128,9 +136,11 @@ impl Moved {
         let fits = |pair: &Pair| {
             let [a, b] = pair.origins;
             let by = self.by(a).wrapping_sub(self.by(b));
-            match pair.compared {
-                None => by == 0,
-                Some(distance) => (distance == 0) == (distance.wrapping_add(by) == 0),
+            let sign = |distance: u64| distance.cast_signed().signum();
+            match pair.keeps {
+                Keeps::Distance => by == 0,
+                Keeps::Order(distance) => sign(distance) == sign(distance.wrapping_add(by)),
+                Keeps::Sameness(distance) => (distance == 0) == (distance.wrapping_add(by) == 0),
             }
         };
         known.all(|&(was, is, _)| stack.is_same_for(was, is))

@@ -11,7 +11,7 @@
 
 use super::here::mix;
 use super::moved::{
-    Done, EXECUTION, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, UNKNOWN, Whose,
+    Done, EXECUTION, Keeps, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, UNKNOWN, Whose,
 };
 use super::remains::Left;
 use super::trial::{End, Outcome, Read, probe};
@@ -141,10 +141,9 @@ impl Proof {
         };
         let pair = |pair: &Pair| {
             let origins = pair.origins.map(stands_for);
-            // Only of memory that is reached it does not matter which lies higher. What is compared with an address of this
-            // crate's is the same.
+            // Only memory that is reached may lie elsewhere. What is compared with an address of this crate's is the same.
             let are_addresses = origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
-            Pair { origins, compared: pair.compared.filter(|_| are_addresses) }
+            Pair { origins, keeps: if are_addresses { pair.keeps } else { Keeps::Distance } }
         };
         // Which of this crate's words are the same, the states of variables say.
         let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !pair.origins.into_iter().all(is_ours);
@@ -154,7 +153,7 @@ impl Proof {
             let first = register(word).unwrap_or(n);
             done[usize::from(n)] = done[usize::from(first)];
             if first != n {
-                pairs.push(Pair { origins: [first, n], compared: None });
+                pairs.push(Pair { origins: [first, n], keeps: Keeps::Distance });
             }
         }
         let is = |origin: Origin| match done[usize::from(origin)] {

@@ -55,6 +55,8 @@ use std::sync::Arc;
 struct Follows {
     proof: Arc<Proof>,
     inputs: Inputs,
+    /// Whether some of what it looks at lies on the stacks of others.
+    on_stacks: bool,
     /// Operations that it has made.
     made: usize,
     /// The last step that may have changed what is not seen, when it made its last operation, and when it began.
@@ -114,16 +116,13 @@ impl States {
             places,
             addresses,
             holds_address,
-            sum,
-            hidden,
             left,
             gave_way,
             follows,
             came,
             timed,
-            reads_clock,
             held,
-            changed,
+            ..
         } = self;
         threads.clear();
         variables.clear();
@@ -136,9 +135,8 @@ impl States {
         follows.clear();
         came.clear();
         timed.clear();
-        *reads_clock = false;
         held.clear();
-        (*sum, *hidden, *changed) = (0, 0, (0, 0));
+        (self.sum, self.hidden, self.changed, self.reads_clock) = (0, 0, (0, 0), false);
     }
 
     fn state_nearly(&self, now: std::time::Duration) -> u64 {
@@ -220,9 +218,11 @@ impl States {
             return trial.operation(number, found);
         }
         let hidden = self.hidden;
-        // Memory that another thread has borrowed is not what it was, nor what it will be.
-        let is_borrowed =
-            self.follows.iter().enumerate().any(|(other, f)| other != thread && f.iter().any(|f| f.proof.borrows));
+        // Memory that another thread has borrowed is not what it was, nor what it will be: also the stack of this one.
+        let others = self.follows.iter().enumerate().filter(|(other, _)| *other != thread);
+        let mut borrow = others.flat_map(|(_, follows)| follows).filter(|f| f.proof.borrows).peekable();
+        let is_borrowed = borrow.peek().is_some();
+        let stack_is_lent = borrow.any(|f| f.on_stacks);
         let others = if is_borrowed { self.lent(thread) } else { 0 };
         let still = |follows: &mut Follows| {
             let Follows { proof, inputs, made, hidden: then, lent, .. } = follows;
@@ -233,7 +233,7 @@ impl States {
             let changed = std::mem::replace(then, hidden) != hidden;
             let left_alone = !changed && !inputs.elsewhere && !is_borrowed;
             // What two have borrowed at the same time is in the middle of the one's round what the other's makes of it.
-            let by_itself = !proof.borrows || !changed && *lent == others;
+            let by_itself = !proof.borrows && !stack_is_lent || !changed && *lent == others;
             is_next && by_itself && (left_alone || inputs.are_there())
         };
         self.retain(thread, still);
@@ -401,8 +401,9 @@ impl States {
         let timed = &mut self.timed;
         follows.extend(rounds.filter_map(|round| match round {
             Round::ChangesNothing(proof, mut inputs) => {
+                let on_stacks = inputs.elsewhere;
                 inputs.elsewhere |= lent != 0;
-                Some(Follows { proof, inputs, made: 0, hidden, since: hidden, lent })
+                Some(Follows { proof, inputs, on_stacks, made: 0, hidden, since: hidden, lent })
             }
             Round::TellsTime => {
                 timed.push(thread);

@@ -10,7 +10,8 @@
 //! 2. Of an address and a number that are added, the number is the one that is small; it must be the same.
 //! 3. The stack pointer is an origin, too, and stays it whatever is done with it: another execution may run on another stack. Words
 //!    that point to the stack move as far.
-//! 4. Who compares two addresses asks whether they are the same: a test must not depend on which one is higher.
+//! 4. Who compares two addresses asks whether they are the same, or which one is higher, as of two of one block: the next
+//!    instructions that read the flags say which. Of what else the flags say, only the parity is not the same for all addresses.
 //! 5. Of a word that depends on an origin in some of its bytes (the others were overwritten), an instruction that takes other bytes
 //!    learns nothing of the origin: they are the same whatever it is. One that takes any of them fixes the origin as a whole.
 //!
@@ -22,7 +23,10 @@ mod processor;
 use super::of::{Of, mask};
 use crate::rt::flow::{Does, Flow, MARKS, OfVectors, Slot};
 use crate::rt::instruction::{Known, Place, is_so};
-use crate::rt::moved::{self, Done, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK};
+use crate::rt::moved::{
+    self, Done, Keeps, LOCALS, LOWEST, LOWEST_ADDRESS, NONE, Origin, Pair, READS, REGISTERS, STACK,
+};
+use iced_x86::RflagsBits as Bits;
 use libc::greg_t;
 
 const ALL: usize = READS as usize + super::ALL_READS;
@@ -40,10 +44,19 @@ struct Written {
     trial: u32,
 }
 
+/// Of which two words the flags tell; and how far the first is behind the other, if they were compared.
+#[derive(Clone, Copy, Default)]
+struct Flags {
+    of: [Origin; 2],
+    compared: Option<u64>,
+}
+
 /// What is known of them while a trial is under way.
 pub(super) struct Origins {
     general: [Of; 17],
     vectors: [Lanes; 32],
+    /// The carry flag, and the others.
+    flags: [Flags; 2],
     /// The registers where a call begins that is not looked at, and whether one is under way.
     before: [greg_t; 17],
     looks_away: bool,
@@ -68,6 +81,7 @@ impl Origins {
         Origins {
             general: [Of::NOTHING; 17],
             vectors: [NO_LANES; 32],
+            flags: [Flags::default(); 2],
             before: [0; 17],
             looks_away: false,
             written: vec![Written::default(); WORDS].into_boxed_slice(),
@@ -88,7 +102,7 @@ impl Origins {
         }
         self.general[RSP] = Of::whole(STACK);
         (self.pending_used, self.lost, self.looks_away) = (0, false, false);
-        self.vectors = [NO_LANES; 32];
+        (self.vectors, self.flags) = ([NO_LANES; 32], [Flags::default(); 2]);
         self.trial += 1;
         self.done.fill(Done::default());
         self.pairs.clear();
@@ -110,7 +124,7 @@ impl Origins {
         for register in (0..self.general.len()).filter(|register| !PRESERVED.contains(&(*register as i32))) {
             self.general[register] = if register == RSP { Of::whole(STACK) } else { Of::NOTHING };
         }
-        self.vectors = [NO_LANES; 32];
+        (self.vectors, self.flags) = ([NO_LANES; 32], [Flags::default(); 2]);
         // Where a trial ends in the midst of it, it has not returned.
         let is_as_it_was = |register: &i32| registers[*register as usize] == self.before[*register as usize];
         self.lost |= registers[RSP] != self.before[RSP] + 8 || !PRESERVED.iter().all(is_as_it_was);
@@ -169,11 +183,11 @@ impl Origins {
 
     /// Both move together, if they do.
     pub(super) fn join(&mut self, a: Origin, b: Origin) {
-        self.pair(a, b, None);
+        self.pair(a, b, Keeps::Distance);
     }
 
-    fn pair(&mut self, a: Origin, b: Origin, compared: Option<u64>) {
-        let pair = Pair { origins: [a, b], compared };
+    fn pair(&mut self, a: Origin, b: Origin, keeps: Keeps) {
+        let pair = Pair { origins: [a, b], keeps };
         self.uses(a);
         self.uses(b);
         match (a, b) {
@@ -338,7 +352,8 @@ impl Origins {
         write: Option<(usize, usize)>,
     ) {
         let flow = &known.flow;
-        let mut lanes = NO_LANES;
+        self.asks(flow.reads_flags);
+        let (mut lanes, mut flags) = (NO_LANES, Flags::default());
         let [a, b] = flow.from;
         let value = |slot| match slot {
             Slot::Number(number) => number,
@@ -377,12 +392,38 @@ impl Origins {
             Does::Adds | Does::Subtracts | Does::Compares | Does::Marks | Does::LooksAtMarks | Does::Masks => {
                 let (x, y) = (self.whole(x), self.whole(y));
                 lanes[0] = Of::whole(self.computes(flow.does, (x, value(a)), (y, value(b))));
+                let are_two = x != y && x != NONE && y != NONE;
+                match flow.does {
+                    Does::Compares if are_two => {
+                        flags = Flags { of: [x, y], compared: Some(value(a).wrapping_sub(value(b))) };
+                    }
+                    Does::LooksAtMarks | Does::Masks => {}
+                    _ => flags.of = [x, y],
+                }
+            }
+        }
+        for (kept, bit) in self.flags.iter_mut().zip([Bits::CF, Bits::PF]) {
+            if flow.changes_flags & bit != 0 {
+                *kept = flags;
             }
         }
         if let Some((address, size)) = write {
             self.writes(address, size, if flow.to == Slot::Memory { lanes } else { NO_LANES });
         }
         self.changes(flow, lanes);
+    }
+
+    /// An instruction reads these flags.
+    fn asks(&mut self, bits: u32) {
+        let [carry, others] = self.flags;
+        if bits & Bits::PF != 0 {
+            others.of.into_iter().for_each(|origin| self.fix(origin));
+        }
+        for (flags, higher) in [(carry, Bits::CF), (others, Bits::SF | Bits::OF)] {
+            if let Some(distance) = flags.compared.filter(|_| bits & higher != 0) {
+                self.pair(flags.of[0], flags.of[1], Keeps::Order(distance));
+            }
+        }
     }
 
     /// On what depends what is made of two words.
@@ -434,7 +475,7 @@ impl Origins {
             _ if a == b => self.uses(a),
             (a, NONE) if is_above(x, y) => self.uses(a),
             (NONE, b) if is_above(y, x) => self.uses(b),
-            _ => self.pair(a, b, Some(x.wrapping_sub(y))),
+            _ => self.pair(a, b, Keeps::Sameness(x.wrapping_sub(y))),
         }
     }
 
@@ -552,7 +593,7 @@ mod tests {
         let mut origins = Origins::new();
         origins.begin();
         assert_eq!(origins.computes(Does::Subtracts, ADDRESS, OTHER), NONE);
-        assert_eq!(origins.pairs, [Pair { origins: [READS, READS + 1], compared: None }]);
+        assert_eq!(origins.pairs, [Pair { origins: [READS, READS + 1], keeps: Keeps::Distance }]);
         assert_eq!(origins.computes(Does::Compares, ADDRESS, (NONE, 0)), NONE);
         assert!(!origins.done[usize::from(READS)].fixed, "whether it is null is the same for all addresses");
         origins.compares(SMALL, (SMALL.0, 31));
