@@ -4,6 +4,8 @@ use crate::common::{expect, fabius, json, root};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A file of this test; every test has names of its own.
 fn file(name: &str) -> String {
@@ -40,22 +42,30 @@ fn check_claim(path: &str, claim: &str) -> Result<(), String> {
     }
 }
 
-/// All claims of the programs in a folder; how many there are.
+/// All claims of the programs in a folder, two at a time; how many there are.
 fn check_claims(folder: &str) -> usize {
-    let (mut claims, mut wrong) = (0, Vec::new());
+    let mut claims = Vec::new();
     for entry in std::fs::read_dir(root().join(folder)).expect("there are programs") {
         let path = entry.expect("a file").path();
         if path.extension().is_none_or(|e| e != "fab") {
             continue;
         }
         let source = std::fs::read_to_string(&path).expect("a text");
-        for claim in source.lines().filter_map(|l| l.strip_prefix("// verify: ")) {
-            claims += 1;
-            wrong.extend(check_claim(&path.display().to_string(), claim).err());
-        }
+        let of_file = source.lines().filter_map(|l| l.strip_prefix("// verify: "));
+        claims.extend(of_file.map(|claim| (path.display().to_string(), claim.to_string())));
     }
-    assert!(wrong.is_empty(), "{claims} claims, wrong:\n{}", wrong.join("\n"));
-    claims
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let work = || {
+        while let Some((path, claim)) = claims.get(next.fetch_add(1, Ordering::Relaxed)) {
+            if let Err(message) = check_claim(path, claim) {
+                wrong.lock().expect("no other thread has panicked").push(message);
+            }
+        }
+    };
+    std::thread::scope(|scope| (0..2).for_each(|_| drop(scope.spawn(work))));
+    let wrong = wrong.into_inner().expect("no thread has panicked");
+    assert!(wrong.is_empty(), "{} claims, wrong:\n{}", claims.len(), wrong.join("\n"));
+    claims.len()
 }
 
 #[test]

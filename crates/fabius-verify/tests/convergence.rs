@@ -235,8 +235,8 @@ fn compare(seeds: std::ops::Range<u64>) -> Counts {
 
 #[test]
 fn random_recursive_programs_that_are_verified_do_not_fail_with_few_calls() {
-    let counts = compare(0..50);
-    assert!(counts.verified >= 8 && counts.bugs >= 8 && counts.shown >= counts.bugs / 2, "{counts:?}");
+    let counts = compare(0..30);
+    assert!(counts.verified >= 5 && counts.bugs >= 5 && counts.shown >= counts.bugs / 2, "{counts:?}");
 }
 
 #[test]

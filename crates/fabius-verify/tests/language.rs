@@ -76,7 +76,7 @@ fn numbered(rng: &mut fastrand::Rng, numbers: &str) -> String {
 fn any_number_of_numbered_threads_are_so_many_numbered_ones() {
     let mut rng = fastrand::Rng::with_seed(5);
     let (mut bugs, mut fine) = (0, 0);
-    for round in 0..150 {
+    for round in 0..90 {
         let (mut again, count) = (rng.clone(), rng.u32(..4));
         again.u32(..4);
         let (some, any) = (format!(" in 0..{}", i64::from(count) - 1), ": *".to_string());
@@ -110,7 +110,7 @@ fn any_number_of_numbered_threads_are_so_many_numbered_ones() {
             }
         }
     }
-    assert!(bugs > 100 && fine > 100, "{bugs} {fine}");
+    assert!(bugs > 60 && fine > 60, "{bugs} {fine}");
 }
 
 #[test]

@@ -172,12 +172,12 @@ fn general_proofs_hold(seeds: std::ops::Range<u64>) {
             proved += u32::from(alone.report.verdict == Verdict::Verified);
         }
     }
-    assert!(proved >= 5 && fails >= 5, "{proved} proved, {fails} that fail");
+    assert!(proved >= 3 && fails >= 3, "{proved} proved, {fails} that fail");
 }
 
 #[test]
 fn what_holds_of_any_number_holds_of_each() {
-    general_proofs_hold(0..40);
+    general_proofs_hold(0..24);
 }
 
 #[test]

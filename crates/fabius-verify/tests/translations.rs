@@ -261,7 +261,7 @@ fn compare_all(programs: u64) {
 
 #[test]
 fn random_programs_and_their_translations_have_the_same_facts() {
-    compare_all(20);
+    compare_all(12);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 // Threads use what is on the stacks of others and their thread-local variables, while these are there.
 // flags: -std=c++20
 // expect: verified
+// slow: many executions, each of them a process
 #include <atomic>
 #include <cassert>
 #include <pthread.h>
