@@ -596,7 +596,9 @@ impl<'a> Lower<'a, '_> {
             CType::Struct(id) => {
                 let s = &self.types().structs[*id];
                 if s.union && s.fields.iter().flatten().any(|f| self.synchronizes_inside(&f.ty)) {
-                    let words = format!("a lock or an atomic variable in `union {}` is not taken", s.name);
+                    let which =
+                        if s.name.is_empty() { "a union without a name".into() } else { format!("`union {}`", s.name) };
+                    let words = format!("a lock or an atomic variable in {which} is not taken");
                     return unsupported(span, words).map_err(|e: Refusal| e.help("put it beside the union"));
                 }
                 s.fields.iter().flatten().try_for_each(|f| self.check_unions(&f.ty, span))

@@ -201,6 +201,7 @@ fn what_would_silently_do_nothing_is_refused() {
         ("#include <signal.h>\nvoid f(int n) {}", "signal(2, f);", "`signal` is not taken"),
         ("int a[2000], b[2000];", "memset(a, 0, sizeof a);", "more than 1024 values at once"),
         ("union u { int a; _Atomic int b; } u;", "u.a = 1;", "an atomic variable in `union u` is not taken"),
+        ("union { int a; _Atomic int b; } u;", "u.a = 1;", "an atomic variable in a union without a name is not taken"),
         ("union u { unsigned a : 3; long b; } u;", "__sync_fetch_and_add(&u.b, 1);", "on a part of a union"),
         ("struct s { long a : 40; } s;", "return s.a > 0;", "of 32 to 63 bits"),
         ("struct s { unsigned a : 30, b : 30, c : 30; } s;", "s.a = 1;", "a run of bit-fields of more than 64 bits"),

@@ -124,7 +124,8 @@ pub(crate) enum Asked {
 
 /// The schedule that is to be run instead of this check, if one is.
 pub(crate) fn asked_for(check: &str) -> Option<Asked> {
-    let text = std::env::var(VARIABLE).ok()?;
+    let text = std::env::var_os(VARIABLE).filter(|text| !text.is_empty())?;
+    let text = text.into_string().unwrap_or_else(|text| panic!("{VARIABLE} is not Unicode: {}", text.display()));
     let schedule = schedule_for(check, &text);
     if schedule.is_none() {
         is_not_for(check);

@@ -3,10 +3,14 @@
 use crate::config::{Config, Plan, Until};
 use fabius_trace::{Bound, SchedulerKind};
 use std::ffi::OsString;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The variables.
 const NAMES: [&str; 4] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "FABIUS_STALE_READS"];
+
+/// More threads of the operating system are more than it may have.
+const MOST_JOBS: u32 = 1024;
 
 impl Config {
     /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
@@ -30,7 +34,7 @@ impl Config {
         }
         let variable = |name| value(name).and_then(|value| value.into_string().ok());
         if let Some(text) = variable("FABIUS_JOBS") {
-            self.jobs = number("FABIUS_JOBS", &text, 1) as usize;
+            self.jobs = number("FABIUS_JOBS", &text, 1..=MOST_JOBS) as usize;
         }
         if let Some(text) = variable("FABIUS_TIME") {
             let Some(time) = duration(&text) else {
@@ -42,7 +46,7 @@ impl Config {
             self.plan = match text.as_str() {
                 "none" => Plan::Exhaustive,
                 _ => {
-                    let max = Some(number("FABIUS_PREEMPTIONS", &text, 0));
+                    let max = Some(number("FABIUS_PREEMPTIONS", &text, 0..=u32::MAX));
                     Plan::Iterative { bound: Bound::Preemptions, scheduler: SchedulerKind::Bag, max }
                 }
             };
@@ -50,7 +54,7 @@ impl Config {
         if let Some(text) = variable("FABIUS_STALE_READS") {
             match text.as_str() {
                 "all" => (self.deviations, self.until) = (u32::MAX, Until::AllIsSeen),
-                _ => self.deviations = number("FABIUS_STALE_READS", &text, 0),
+                _ => self.deviations = number("FABIUS_STALE_READS", &text, 0..=u32::MAX),
             }
         }
         self
@@ -63,10 +67,10 @@ fn wrong(name: &str, text: &str, wanted: &str) -> ! {
 }
 
 #[track_caller]
-fn number(name: &str, text: &str, least: u32) -> u32 {
+fn number(name: &str, text: &str, all: RangeInclusive<u32>) -> u32 {
     match text.parse() {
-        Ok(number) if number >= least => number,
-        _ => wrong(name, text, &format!("a number from {least} on")),
+        Ok(number) if all.contains(&number) => number,
+        _ => wrong(name, text, &format!("a number from {} to {}", all.start(), all.end())),
     }
 }
 

@@ -15,6 +15,7 @@ pub(crate) use elsewhere::{Running, flag};
 #[cfg(target_os = "linux")]
 mod signals {
     use super::{Report, text};
+    use crate::rt::IS_INTERRUPTED;
     use std::io::Write;
     use std::mem::zeroed;
     use std::ptr;
@@ -22,8 +23,7 @@ mod signals {
     use std::sync::{Mutex, MutexGuard, PoisonError};
     use std::time::Duration;
 
-    /// Set by the first signal, which is written down.
-    static INTERRUPTED: AtomicBool = AtomicBool::new(false);
+    /// The first signal, which is written down.
     static SIGNAL: AtomicI32 = AtomicI32::new(0);
     /// When it came, in milliseconds.
     static CAME: AtomicI64 = AtomicI64::new(0);
@@ -75,8 +75,8 @@ mod signals {
     extern "C" fn on_signal(signal: libc::c_int) {
         if SIGNAL.compare_exchange(0, signal, Ordering::SeqCst, Ordering::SeqCst).is_ok() {
             CAME.store(now(), Ordering::SeqCst);
-            INTERRUPTED.store(true, Ordering::SeqCst);
-        } else if INTERRUPTED.load(Ordering::SeqCst) && now() - CAME.load(Ordering::SeqCst) > ONE {
+            IS_INTERRUPTED.store(true, Ordering::SeqCst);
+        } else if IS_INTERRUPTED.load(Ordering::SeqCst) && now() - CAME.load(Ordering::SeqCst) > ONE {
             // SAFETY: it ends.
             unsafe { ends_the_process(signal) };
         }
@@ -106,7 +106,7 @@ mod signals {
 
     /// Set when a check shall end and say what it has seen.
     pub(crate) fn flag() -> &'static AtomicBool {
-        &INTERRUPTED
+        &IS_INTERRUPTED
     }
 
     /// A check that runs; dropping it is its end.
@@ -130,7 +130,7 @@ mod signals {
 
         /// It is over. If it was interrupted, it says what it has seen, and does not return.
         pub fn ends(self, report: &Report) {
-            if INTERRUPTED.load(Ordering::SeqCst) {
+            if IS_INTERRUPTED.load(Ordering::SeqCst) {
                 // Not by a macro: the test runner keeps what those print until the test is over.
                 let _ = std::io::stderr().write_all(text(report).as_bytes());
                 drop(self);
@@ -166,11 +166,11 @@ mod signals {
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
     use super::{Report, text};
+    use crate::rt::IS_INTERRUPTED;
     use std::sync::atomic::AtomicBool;
 
     pub(crate) fn flag() -> &'static AtomicBool {
-        static NEVER: AtomicBool = AtomicBool::new(false);
-        &NEVER
+        &IS_INTERRUPTED
     }
 
     pub(crate) struct Running(());

@@ -57,7 +57,7 @@ pub(crate) fn run(
     rt::capture_panics();
     let (schedule, refine) = decode(schedule).map_err(|part| {
         let part = part.escape_debug();
-        format!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`")
+        format!("the schedule has a part that cannot be read: `{part}`; it looks like `0*3,1,2:0.1`, or `start` if nobody is preempted")
     })?;
     let mut settings = answer::settings(config);
     settings.refine = refine;

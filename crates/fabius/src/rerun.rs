@@ -196,9 +196,9 @@ pub(crate) fn twice(test: &Test<'_>, given: Option<&Schedule>) -> Twice {
         return Twice::Same;
     }
     let describe = |rerun: &Rerun, at: usize| match rerun.rows.get(at) {
-        Some(Row { thread, file, line, text, value, .. }) => {
+        Some(Row { thread, file, line, column, text, value, .. }) => {
             let value = value.as_ref().map_or(String::new(), |v| format!(" ({v})"));
-            format!("thread {thread} does {text}{value} at {file}:{line}")
+            format!("thread {thread} does {text}{value} at {file}:{line}:{column}")
         }
         None => "it is over".into(),
     };
@@ -359,6 +359,9 @@ pub(crate) fn encode(schedule: &Schedule, refine: Refine) -> String {
 pub(crate) fn decode(text: &str) -> Result<(Schedule, Refine), String> {
     let mut schedule = Vec::new();
     let mut refine = Refine::default();
+    if text.trim().is_empty() {
+        return Err(text.into());
+    }
     for part in text.split([',', ' ']).map(str::trim).filter(|p| !p.is_empty()) {
         let bad = || part.to_string();
         if let Some((_, seen)) = WORDS.iter().find(|(word, _)| part == *word) {

@@ -10,16 +10,25 @@ use std::path::PathBuf;
 const VARIABLE: &str = "FABIUS_TRACES";
 
 /// Saves the trace below `target/fabius`, and as a web page beside it, unless none is wanted. A trace that cannot be saved is
-/// still shown.
+/// still shown, and it is said if somebody has said where.
 pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str, schedule: &str) -> Option<PathBuf> {
     let name = config.name.clone().or_else(command::test_name)?;
-    let asked_for = std::env::var_os(VARIABLE);
+    let asked_for = std::env::var_os(VARIABLE).filter(|asked_for| !asked_for.is_empty());
     if !config.saves || asked_for.as_ref().is_some_and(|asked_for| asked_for == "none") {
         return None;
     }
-    let folder = asked_for.map_or_else(folder, |asked_for| made(asked_for.into())).ok()?;
-    let path = folder.join(format!("{}.json", file_name(&name)));
-    std::fs::write(&path, serde_json::to_string_pretty(trace).ok()?).ok()?;
+    let folder = asked_for.as_ref().map_or_else(folder, |asked_for| made(asked_for.into()));
+    let saved =
+        folder.and_then(|folder| write(folder.join(format!("{}.json", file_name(&name))), trace, check, schedule));
+    if let (Err(error), Some(asked_for)) = (&saved, asked_for) {
+        eprintln!("fabius: the trace cannot be saved in {VARIABLE}={}: {error}", asked_for.display());
+    }
+    saved.ok()
+}
+
+/// Writes both files of a trace.
+fn write(path: PathBuf, trace: &ErrorTrace, check: &str, schedule: &str) -> std::io::Result<PathBuf> {
+    std::fs::write(&path, serde_json::to_string_pretty(trace)?)?;
     let sources = fabius_html::sources_of(trace, source);
     let page = Page {
         verdict: "bug",
@@ -31,8 +40,8 @@ pub(crate) fn save(config: &Config, trace: &ErrorTrace, check: &str, schedule: &
         trace: Some(trace),
         sources: &sources,
     };
-    std::fs::write(path.with_extension("html"), fabius_html::page(&page)).ok()?;
-    Some(path)
+    std::fs::write(path.with_extension("html"), fabius_html::page(&page))?;
+    Ok(path)
 }
 
 /// The name of a test as that of a file.

@@ -139,7 +139,7 @@ where
     F: FnOnce() -> T + 'a,
     T: 'a,
 {
-    let of = Of::Execution(rt::must(|rt| rt.epoch));
+    let of = Of::Execution(rt::must_at(at, |rt| rt.epoch));
     rt::point(Op::local("spawn", at));
     let (packet, ours) = Packet::pair(unhandled);
     let name: Option<Arc<str>> = builder.name.map(Into::into);
@@ -522,7 +522,7 @@ where
 {
     let at = Location::caller();
     let threads: Rc<Started> = Rc::default();
-    let of = Of::Execution(rt::must(|rt| rt.epoch));
+    let of = Of::Execution(rt::must_at(at, |rt| rt.epoch));
     let unhandled = Arc::new(AtomicBool::new(false));
     let (ours, theirs) = (threads.clone(), unhandled.clone());
     let scope = Scope { threads: ours, unhandled: theirs, of, scope: PhantomData, env: PhantomData };

@@ -200,7 +200,8 @@ fn outside_of_a_check_locks_and_atomics_work_and_threads_do_not() {
     let lock = Mutex::new(1);
     *lock.lock().unwrap() += AtomicUsize::new(1).load(SeqCst);
     assert_eq!(*lock.lock().unwrap(), 2);
-    says(&panics_with(|| drop(thread::spawn(|| ()))), &["only inside `fabius::check`"]);
+    let here = format!("{}:{}", file!(), line!() + 1);
+    says(&panics_with(|| drop(thread::spawn(|| ()))), &["works only inside of a check (`fabius::check`", &here]);
 }
 
 #[test]

@@ -54,6 +54,18 @@ fn waits_behind_a_check() {
     }
 }
 
+#[test]
+#[ignore = "run by another test"]
+fn never_comes_to_an_operation() {
+    Config::new().check(|| {
+        says("begun");
+        let mut number = 0u64;
+        loop {
+            number = std::hint::black_box(number + 1);
+        }
+    });
+}
+
 /// What the tests say that a signal interrupts when they have begun, and whether it ends them as it would end any process.
 fn interrupted(tests: &[&str], signal: (&str, i32), variable: Option<&str>) -> String {
     use std::io::{BufRead, BufReader, Read};
@@ -100,5 +112,7 @@ fn a_signal_ends_checks_with_what_they_have_seen() {
         assert_eq!(text.matches("fabius: interrupted").count(), tests.len(), "{text}");
     }
     assert_eq!(interrupted(&["waits_behind_a_check"], interrupt, None), "");
+    let text = interrupted(&["never_comes_to_an_operation"], terminate, None);
+    assert!(text.contains("a signal: main has run for") && text.contains("interrupts.rs:"), "{text}");
     assert_eq!(interrupted(&[one], interrupt, Some("ignore")), "");
 }

@@ -112,8 +112,10 @@ fn this_program() -> Command {
 fn what_cannot_be_replayed_or_read_is_shown_where_the_test_checks() {
     for (name, value, said) in [
         ("FABIUS_REPLAY", "x", "a part that cannot be read"),
+        ("FABIUS_REPLAY", "checks_nothing_much=", "a part that cannot be read: ``"),
         ("FABIUS_REPLAY", "7", "the schedule does not fit the test"),
-        ("FABIUS_PREEMPTIONS", "x", "FABIUS_PREEMPTIONS must be a number from 0 on"),
+        ("FABIUS_PREEMPTIONS", "x", "FABIUS_PREEMPTIONS must be a number from 0 to 4294967295"),
+        ("FABIUS_JOBS", "100000", "FABIUS_JOBS must be a number from 1 to 1024"),
         ("FABIUS_TIME", "x", "FABIUS_TIME must be a time"),
     ] {
         let mut command = this_program();

@@ -106,8 +106,8 @@ impl Rt {
         } else {
             format!(
                 "no end after {most} steps; in the last {RECENT}: {said}. If a loop waits for another thread, call \
-                 `fabius::hint::spin_loop` or `fabius::thread::yield_now` in it, so that the scheduler is fair; if the test \
-                 is only long, raise `Config::max_steps`"
+                 `hint::spin_loop` or `thread::yield_now` of this library in it, so that the scheduler is fair; if the test \
+                 is only long, raise the limit (`max_steps` of `Config`, `max_branches` of loom's `Builder`)"
             )
         };
         self.fails_without_end(message, &places);

@@ -90,6 +90,7 @@ pub(crate) use repetition::{
 pub(crate) use settings::{LeavesOut, Refine, Settings};
 pub(crate) use trial::{aside, counting};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
+pub(crate) use watch::IS_INTERRUPTED;
 
 use ahead::Waiting;
 use clocks::Clocks;
@@ -296,9 +297,14 @@ pub(crate) fn with<R>(f: impl FnOnce(&mut Rt) -> R) -> Option<R> {
 /// Calls `f` with the execution, with a clear message if there is none.
 #[track_caller]
 pub(crate) fn must<R>(f: impl FnOnce(&mut Rt) -> R) -> R {
+    must_at(Location::caller(), f)
+}
+
+/// The same for what is used there.
+pub(crate) fn must_at<R>(at: &Location<'_>, f: impl FnOnce(&mut Rt) -> R) -> R {
     match with(f) {
         Some(result) => result,
-        None => panic!("this works only inside `fabius::check`"),
+        None => panic!("what is used at {at} works only inside of a check (`fabius::check`, `loom::model`, ..)"),
     }
 }
 

@@ -5,7 +5,7 @@
 //! it. A step that takes long is looked into (`look.rs`): a signal stops the operating system thread that makes it, and
 //! says where.
 //!
-//! 1. If it takes [`LONG`] and the time of the check is over, it is ended: its thread stands still for ever, and the
+//! 1. If it takes [`LONG`] and the time of the check is over, or a signal has ended it, it is ended: its thread stands still for ever, and the
 //!    answer of the check is unknown, with the line. The same if it waits in a lock of std: it waits for another thread of
 //!    the check, which cannot go on, or for one of the operating system, which no check may start.
 //! 2. If there is no limit of time, its line is said once it takes [`VERY_LONG`].
@@ -33,6 +33,9 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+/// Set when checks shall end, whatever their time is.
+pub(crate) static IS_INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// How often the watchdog looks.
 const TICK: Duration = Duration::from_millis(100);
@@ -142,7 +145,8 @@ impl Watched {
     }
 
     fn is_overdue(&self) -> bool {
-        zero().elapsed().as_nanos() as u64 >= self.deadline.load(Ordering::Relaxed)
+        IS_INTERRUPTED.load(Ordering::Relaxed)
+            || zero().elapsed().as_nanos() as u64 >= self.deadline.load(Ordering::Relaxed)
     }
 
     /// Where the step began, in words.
@@ -258,6 +262,11 @@ fn end_is_noticed() {
     });
 }
 
+/// Why a step is ended.
+fn why() -> &'static str {
+    if IS_INTERRUPTED.load(Ordering::Relaxed) { "a signal" } else { "the time limit" }
+}
+
 /// The status of a process that ends because of a test.
 const FAILED: i32 = 101;
 
@@ -275,7 +284,7 @@ impl Step<'_> {
 
     fn end(&self) {
         if !self.is_over() {
-            end_process(&format!("the time limit: {}", self.message()));
+            end_process(&format!("{}: {}", why(), self.message()));
         }
     }
 
@@ -308,7 +317,7 @@ impl Step<'_> {
             waits = if sight.waits_in().is_some() { waits + 1 } else { 0 };
             let message = self.message(&sight);
             if if sight.waits_in().is_some() { waits >= WAITS } else { true } && sight.can_be_left() {
-                let ended = if waits > 0 { message } else { format!("the time limit: {message}") };
+                let ended = if waits > 0 { message } else { format!("{}: {message}", why()) };
                 return sight.stands_still(ended);
             }
             last = Some(message);
