@@ -1,4 +1,6 @@
 //! `fabius verify` and `fabius translate` as a user meets them.
+//!
+//! Length: one test for each thing that a user meets.
 
 use crate::common::{expect, fabius, json, root};
 use serde_json::Value;

@@ -2,6 +2,8 @@
 //!
 //! What a test should not do is asserted inside of its closure: outcomes that a closure collects contain runs that no
 //! search counts.
+//!
+//! Length: one test for each way in which loops give way.
 
 use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
