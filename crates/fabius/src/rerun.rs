@@ -349,6 +349,9 @@ pub(crate) fn encode(schedule: &Schedule, refine: Refine) -> String {
             at += 1;
         }
     }
+    if schedule.is_empty() {
+        parts.push("start".into());
+    }
     parts.join(",")
 }
 

@@ -128,6 +128,18 @@ fn what_cannot_be_replayed_or_read_is_shown_where_the_test_checks() {
 }
 
 #[test]
+fn what_fails_before_anybody_has_made_a_step_is_run_again() {
+    let waits = || thread::park();
+    let panics = || panic!("at once");
+    for test in [&waits as &(dyn Fn() + Sync), &panics] {
+        let report = Config::new().name("at_once").explore(test);
+        let schedule = report.replay.expect("it fails");
+        assert_eq!(schedule, "start");
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| fabius::replay(&schedule, test))).is_err());
+    }
+}
+
+#[test]
 #[ignore = "run by another test"]
 fn checks_nothing_much() {
     fabius::check(|| {});

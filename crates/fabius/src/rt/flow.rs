@@ -299,9 +299,9 @@ fn unnamed(instruction: &Instruction) -> &'static [Register] {
         M::Mul | M::Cmpxchg => &[Register::RAX],
         M::Imul if instruction.op_count() == 1 => &[Register::RAX],
         M::Mulx => &[Register::RDX],
-        M::Div | M::Idiv | M::Pcmpestri | M::Pcmpestrm | M::Vpcmpestri | M::Vpcmpestrm => {
-            &[Register::RAX, Register::RDX]
-        }
+        M::Div | M::Idiv => &[Register::RAX, Register::RDX],
+        M::Pcmpestri | M::Pcmpestrm | M::Vpcmpestri | M::Vpcmpestrm => &[Register::RAX, Register::RDX],
+        M::Pcmpestri64 | M::Pcmpestrm64 | M::Vpcmpestri64 | M::Vpcmpestrm64 => &[Register::RAX, Register::RDX],
         _ => &[],
     }
 }

@@ -145,9 +145,13 @@ impl Proof {
             let are_addresses = origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
             Pair { origins, keeps: if are_addresses { pair.keeps } else { Keeps::Distance } }
         };
-        // Which of this crate's words are the same, the states of variables say.
-        let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !pair.origins.into_iter().all(is_ours);
-        let mut pairs: Vec<Pair> = origins.pairs.iter().map(pair).filter(matters).collect();
+        // Which of this crate's words are the same, the states of variables say, and no more than that.
+        let matters = |pair: &Pair| {
+            let [a, b] = pair.origins.map(stands_for);
+            let is_said = matches!(pair.keeps, Keeps::Sameness(_)) || [a, b].iter().any(|origin| *origin < READS);
+            a != b && !(is_said && is_ours(a) && is_ours(b))
+        };
+        let mut pairs: Vec<Pair> = origins.pairs.iter().filter(|pair| matters(pair)).map(pair).collect();
         // Registers with the same word are not told apart.
         for (n, word) in (REGISTERS..).zip(start.registers) {
             let first = register(word).unwrap_or(n);
@@ -238,7 +242,8 @@ impl Proof {
         let number =
             inputs().fold(self.number(self.start.registers), |number, i| number_of(number, i.is, &i.read, &i.read));
         let reads = inputs().filter(|i| !i.read.rewritten).map(|i| i.read).collect();
-        Inputs { reads, number, elsewhere: inputs().any(|i| i.elsewhere) }
+        let borrows_stack = inputs().any(|i| i.elsewhere && i.read.rewritten);
+        Inputs { reads, number, elsewhere: inputs().any(|i| i.elsewhere), borrows_stack }
     }
 
     /// A number for what the round looks at in these registers.
@@ -312,7 +317,9 @@ impl Proof {
                 if !read.rewritten {
                     inputs.reads.push(there);
                 }
-                inputs.elsewhere |= *elsewhere || address != read.address && now.is_elsewhere(address);
+                let is_elsewhere = *elsewhere || address != read.address && now.is_elsewhere(address);
+                inputs.elsewhere |= is_elsewhere;
+                inputs.borrows_stack |= is_elsewhere && read.rewritten;
             }
         }
         words.cannot_be_told(&stack, &self.pairs, &pieces).then_some(inputs)
@@ -336,6 +343,8 @@ pub(super) struct Inputs {
     pub number: u64,
     /// Whether others change some of it unseen: it lies on their stacks, or they have borrowed it.
     pub elsewhere: bool,
+    /// Whether the round writes to some of it that lies on their stacks.
+    pub borrows_stack: bool,
 }
 
 impl Inputs {

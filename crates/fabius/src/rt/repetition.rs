@@ -55,8 +55,8 @@ use std::sync::Arc;
 struct Follows {
     proof: Arc<Proof>,
     inputs: Inputs,
-    /// Whether some of what it looks at lies on the stacks of others.
-    on_stacks: bool,
+    /// Whether another thread had borrowed a part of a stack when it began.
+    stack_was_lent: bool,
     /// Operations that it has made.
     made: usize,
     /// The last step that may have changed what is not seen, when it made its last operation, and when it began.
@@ -222,10 +222,10 @@ impl States {
         let others = self.follows.iter().enumerate().filter(|(other, _)| *other != thread);
         let mut borrow = others.flat_map(|(_, follows)| follows).filter(|f| f.proof.borrows).peekable();
         let is_borrowed = borrow.peek().is_some();
-        let stack_is_lent = borrow.any(|f| f.on_stacks);
+        let stack_is_lent = borrow.any(|f| f.inputs.borrows_stack);
         let others = if is_borrowed { self.lent(thread) } else { 0 };
         let still = |follows: &mut Follows| {
-            let Follows { proof, inputs, made, hidden: then, lent, .. } = follows;
+            let Follows { proof, inputs, stack_was_lent, made, hidden: then, lent, .. } = follows;
             *made += 1;
             let is_next = proof.numbers.get(*made - 1) == Some(&number);
             // Who has changed what is not seen may have left alone what matters here; what this thread has written itself
@@ -233,7 +233,7 @@ impl States {
             let changed = std::mem::replace(then, hidden) != hidden;
             let left_alone = !changed && !inputs.elsewhere && !is_borrowed;
             // What two have borrowed at the same time is in the middle of the one's round what the other's makes of it.
-            let by_itself = !proof.borrows && !stack_is_lent || !changed && *lent == others;
+            let by_itself = !proof.borrows && !stack_is_lent && !*stack_was_lent || !changed && *lent == others;
             is_next && by_itself && (left_alone || inputs.are_there())
         };
         self.retain(thread, still);
@@ -396,14 +396,14 @@ impl States {
         }
         let hidden = self.hidden;
         let lent = self.lent(thread);
+        let stack_was_lent = lent != 0 && self.follows.iter().flatten().any(|f| f.inputs.borrows_stack);
         let follows = &mut self.follows[thread];
         follows.clear();
         let timed = &mut self.timed;
         follows.extend(rounds.filter_map(|round| match round {
             Round::ChangesNothing(proof, mut inputs) => {
-                let on_stacks = inputs.elsewhere;
                 inputs.elsewhere |= lent != 0;
-                Some(Follows { proof, inputs, on_stacks, made: 0, hidden, since: hidden, lent })
+                Some(Follows { proof, inputs, stack_was_lent, made: 0, hidden, since: hidden, lent })
             }
             Round::TellsTime => {
                 timed.push(thread);

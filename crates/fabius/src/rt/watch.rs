@@ -324,7 +324,8 @@ impl Step<'_> {
             sight.goes_on();
             std::thread::sleep(TICK / 5);
         }
-        if !self.is_over() {
+        // Others are to say what they have seen before the process ends: a second signal does that.
+        if !self.is_over() && !IS_INTERRUPTED.load(Ordering::Relaxed) {
             let unseen = || self.has_run("a thread of the check", &format!(", {}; {ADVICE}", self.watched.beginning()));
             end_process(&last.unwrap_or_else(unseen));
         }

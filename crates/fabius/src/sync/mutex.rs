@@ -302,7 +302,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         let raw = &self.lock.raw;
         let poisons = !self.panicking && std::thread::panicking() && !rt::with(|rt| rt.abandoned).unwrap_or(false);
         let at = raw.taken_at().unwrap_or(raw.object.made);
-        if poisons {
+        if poisons && !raw.poisoned.load(Ordering::Relaxed) {
             // The lock is not as it was before.
             rt::touches(&raw.object);
         }
