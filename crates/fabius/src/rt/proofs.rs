@@ -145,13 +145,9 @@ impl Proof {
             let are_addresses = origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
             Pair { origins, keeps: if are_addresses { pair.keeps } else { Keeps::Distance } }
         };
-        // Which of this crate's words are the same, the states of variables say, and no more than that.
-        let matters = |pair: &Pair| {
-            let [a, b] = pair.origins.map(stands_for);
-            let is_said = matches!(pair.keeps, Keeps::Sameness(_)) || [a, b].iter().any(|origin| *origin < READS);
-            a != b && !(is_said && is_ours(a) && is_ours(b))
-        };
-        let mut pairs: Vec<Pair> = origins.pairs.iter().filter(|pair| matters(pair)).map(pair).collect();
+        // Which of this crate's words are the same, the states of variables say.
+        let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !pair.origins.into_iter().all(is_ours);
+        let mut pairs: Vec<Pair> = origins.pairs.iter().map(pair).filter(matters).collect();
         // Registers with the same word are not told apart.
         for (n, word) in (REGISTERS..).zip(start.registers) {
             let first = register(word).unwrap_or(n);
