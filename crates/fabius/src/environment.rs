@@ -13,7 +13,7 @@ const NAMES: [&str; 4] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "F
 const MOST_JOBS: u32 = 1024;
 
 impl Config {
-    /// As this, but for what the environment says: `FABIUS_JOBS`, `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
+    /// As this, but for what the environment says: `FABIUS_JOBS` (1 to 1024), `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
     /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions), and `FABIUS_STALE_READS` (a number, see
     /// [`Config::stale`], or `all`, see [`Config::as_loom`]).
     ///

@@ -73,6 +73,14 @@ impl<'a> Test<'a> {
         self.leaves_out(*other.left_out.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
+    /// An execution may have left something out.
+    #[inline]
+    fn takes_what_is_left_out(&self, rt: &rt::Rt) {
+        if rt.left_out.get().is_some() {
+            self.leaves_out(rt.left_out.take());
+        }
+    }
+
     /// Something is not explored.
     #[cold]
     fn leaves_out(&self, what: Option<LeftOut>) {
@@ -102,7 +110,7 @@ impl<'a> Test<'a> {
 
     fn look_closer(&self, execution: &mut Execution, log: &mut StepLog) -> Result<(), Fault> {
         let rt = execution.get_mut();
-        self.leaves_out(rt.left_out.take());
+        self.takes_what_is_left_out(rt);
         if rt.kept_from_deviating {
             self.kept_from_deviating.store(true, Ordering::Relaxed);
         }
@@ -165,8 +173,8 @@ impl System for Test<'_> {
         let rt = state.get();
         let is_ready = rt.ready(task as usize);
         // There may be no step behind it that says so: where nobody else goes on to what is not known, the execution ends.
-        if !is_ready && rt.left_out.get().is_some() {
-            self.leaves_out(rt.left_out.take());
+        if !is_ready {
+            self.takes_what_is_left_out(rt);
         }
         is_ready
     }
