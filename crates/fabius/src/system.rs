@@ -40,7 +40,7 @@ impl<'a> Test<'a> {
             body,
             settings,
             observed,
-            loops,
+            loops: loops.of_another_search(),
             astray,
             left_out,
             kept_from_deviating,

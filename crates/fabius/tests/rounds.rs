@@ -2,11 +2,14 @@
 
 use fabius::sync::Mutex;
 use fabius::sync::atomic::{AtomicU32, Ordering::SeqCst};
-use fabius::{Config, hint, thread};
+use fabius::time::Instant;
+use fabius::{Config, Verdict, hint, thread};
 use std::cell::UnsafeCell;
+use std::collections::BTreeSet;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, AtomicU32 as Unseen, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
 
 /// Every search that explores all finds the failure.
 fn is_found(what: &str, test: impl Fn() + Sync) {
@@ -332,5 +335,38 @@ fn what_is_kept_over_a_call_is_not_taken_for_what_is_the_same() {
         keeps_over_a_lock::<0>(words);
         keeps_over_a_lock::<1>(words);
         keeps_over_a_lock::<2>(words);
+    }
+}
+
+/// What a thread leaves on its stack, and no code looks at, may be one thing in the first executions, in which rounds are tried out, and
+/// another one later. Then a loop repeats itself after other rounds than before, and time passes then.
+#[test]
+fn what_the_first_executions_leave_on_a_stack_hides_no_outcome() {
+    for first in [1, 2, 3, 5] {
+        let executions = Unseen::new(0);
+        let late = std::sync::Mutex::new(BTreeSet::new());
+        let report = Config::new().exhaustive().name("rounds").every_panic_fails().explore(|| {
+            let is_first = executions.fetch_add(1, Relaxed) < first;
+            let over = Arc::new(AtomicU32::new(0));
+            let theirs = over.clone();
+            let other = thread::spawn(move || {
+                thread::sleep(Duration::from_millis(1));
+                theirs.store(1, SeqCst);
+            });
+            let mut left: [usize; 7] = std::array::from_fn(|n| if is_first { n } else { 0 });
+            let (start, mut rounds) = (Instant::now(), 0);
+            while over.load(SeqCst) == 0 {
+                black_box(&mut left).rotate_left(1);
+                rounds = (rounds + Instant::now().duration_since(start).as_millis()).min(4);
+                thread::yield_now();
+            }
+            other.join().unwrap();
+            late.lock().unwrap().insert(rounds);
+        });
+        let late = late.into_inner().unwrap();
+        assert!(
+            report.verdict != Verdict::Verified || late == BTreeSet::from([0, 1, 2, 3, 4]),
+            "{first}: {late:?} {report}"
+        );
     }
 }

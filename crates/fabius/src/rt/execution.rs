@@ -1,5 +1,6 @@
 //! An execution from its beginning to its end, step by step.
 
+use super::again::Decision;
 use super::fiber::Outside;
 use super::memory::FENCES;
 use super::panics::forget_panics;
@@ -37,6 +38,7 @@ impl Execution {
         if !rt.loops.is(loops) {
             rt.loops.clone_from(loops);
         }
+        rt.decisions = rt.loops.search();
         rt.has_patience();
         rt.want_accesses = want_accesses;
         let rt = Box::into_raw(rt);
@@ -75,6 +77,7 @@ impl Execution {
         rt.current = id;
         rt.has_tried = false;
         rt.steps += 1;
+        rt.decides(Decision::Runs(id));
         let thread = &rt.threads[id];
         let at = thread.op().map(|op| op.at);
         if thread.gave_way {

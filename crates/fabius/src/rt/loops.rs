@@ -1,6 +1,7 @@
 //! What is known of the loops of a test, by the lines at which threads give way: the rounds that were tried out (`proofs.rs`), and how
 //! many may be.
 
+use super::again::Again;
 use super::proofs::{Inputs, Now, Proof, Start};
 use super::remains::{Came, Ends};
 use std::collections::HashMap;
@@ -37,7 +38,11 @@ struct Line {
 
 /// What is known of the loops of a test, by the lines at which they give way; shared by all executions of a check.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Loops(Arc<Learnt>);
+pub(crate) struct Loops {
+    learnt: Arc<Learnt>,
+    /// The search whose executions go by it.
+    search: u32,
+}
 
 #[derive(Debug, Default)]
 struct Learnt {
@@ -46,6 +51,8 @@ struct Learnt {
     outlasts_sleep: AtomicBool,
     /// How much was learnt that makes executions of the same schedule others than before.
     news: AtomicU32,
+    searches: AtomicU32,
+    again: Again,
 }
 
 /// What is known of a round that is about to begin.
@@ -64,39 +71,45 @@ pub(super) enum Round {
 }
 
 impl Loops {
-    /// Whether it is what is known of the same test.
+    /// The same, for another search, in which the same schedule is always the same execution.
+    pub(crate) fn of_another_search(self) -> Loops {
+        let search = self.learnt.searches.fetch_add(1, Ordering::Relaxed) + 1;
+        Loops { search, ..self }
+    }
+
+    /// Whether it is what is known of the same test, in the same search.
     pub(super) fn is(&self, other: &Loops) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.learnt, &other.learnt) && self.search == other.search
     }
 
     fn with<R>(&self, at: &'static Location<'static>, f: impl FnOnce(Option<&mut Line>) -> R) -> R {
-        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.learnt.lines.lock().unwrap_or_else(PoisonError::into_inner);
         f(lines.get_mut(&(std::ptr::from_ref(at) as usize)))
     }
 
     /// Whether a loop went on for as long as an execution may last while another thread slept.
     pub(super) fn outlasts_sleep(&self) -> bool {
-        self.0.outlasts_sleep.load(Ordering::Relaxed)
+        self.learnt.outlasts_sleep.load(Ordering::Relaxed)
     }
 
     /// One did. Says whether that is new.
     pub(super) fn has_outlasted_sleep(&self) -> bool {
-        !self.0.outlasts_sleep.swap(true, Ordering::Relaxed)
+        !self.learnt.outlasts_sleep.swap(true, Ordering::Relaxed)
     }
 
     /// How much was learnt that makes executions of the same schedule others than before: what is run again may learn it.
     pub fn news(&self) -> u32 {
-        self.0.news.load(Ordering::Relaxed)
+        self.learnt.news.load(Ordering::Relaxed)
     }
 
     fn is_news(&self, is_new: bool) -> bool {
-        self.0.news.fetch_add(u32::from(is_new), Ordering::Relaxed);
+        self.learnt.news.fetch_add(u32::from(is_new), Ordering::Relaxed);
         is_new
     }
 
     /// Threads seem to repeat themselves there.
     pub(super) fn add(&self, at: &'static Location<'static>) {
-        let mut lines = self.0.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.learnt.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.entry(std::ptr::from_ref(at) as usize).or_default();
     }
 
@@ -120,6 +133,22 @@ impl Loops {
     /// A thread has come to the end of a round that it could make again. Says whether what rounds leave is not always the same.
     pub(super) fn leave_other_remains(&self, at: &'static Location<'static>, came: Came) -> bool {
         self.with(at, |line| line.is_some_and(|line| line.ends.differ(came)))
+    }
+
+    /// The number of this search, with which that of what a scheduler decides begins.
+    pub(super) fn search(&self) -> u64 {
+        self.search.into()
+    }
+
+    /// Behind these decisions of the scheduler a thread repeats itself or not. Says whether that was otherwise before.
+    pub(super) fn differ(&self, decisions: u64, repeats: bool) -> bool {
+        self.learnt.again.differs(decisions, repeats)
+    }
+
+    /// The loop is not followed any more. Says whether that is new.
+    pub(super) fn give_up(&self, at: &'static Location<'static>) -> bool {
+        let is_new = self.with(at, |line| line.is_some_and(|line| !std::mem::replace(&mut line.is_given_up, true)));
+        self.is_news(is_new)
     }
 
     /// A round would have read the clock of the machine. Says whether that is new.

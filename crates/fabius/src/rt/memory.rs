@@ -3,6 +3,7 @@
 //! Under sequential consistency it is the newest, and nothing is kept. With deviations it is a choice of the search: the
 //! newest costs nothing, any other that [`super::history`] and [`super::sc_order`] allow as much as a preemption.
 
+use super::again::Decision;
 use super::clock::{Clock, Did, Place};
 use super::clocks::{Done, Moment};
 use super::here::mix;
@@ -231,6 +232,7 @@ impl Rt {
         let chosen = unsafe { (*choose).deviate(if is_usual { 1 } else { possible }) };
         if chosen > 0 {
             self.deviations += 1;
+            self.decides(Decision::Chooses(chosen));
             self.old_values.finds(self.current, atomic);
         }
         chosen

@@ -9,6 +9,7 @@
 //! one makes others wait, and it costs nothing to switch away from who waits.
 
 mod abandoned;
+mod again;
 mod ahead;
 mod clock;
 mod clocks;
@@ -92,6 +93,7 @@ pub(crate) use trial::{aside, counting};
 pub(crate) use unwinding::{ELSEWHERE, catch, catch_all, halt, is_abandoned};
 pub(crate) use watch::IS_INTERRUPTED;
 
+use again::Decision;
 use ahead::Waiting;
 use clocks::Clocks;
 use fabius_explore::ahead::Ahead;
@@ -198,6 +200,8 @@ pub(crate) struct Rt {
     pub objects: u32,
     /// Virtual time since the beginning.
     pub now: Duration,
+    /// What the scheduler has decided so far, as a number.
+    decisions: u64,
     /// Steps so far, and the last of them, once it looks as if there were no end.
     steps: u32,
     recent: livelock::Places,
@@ -364,6 +368,7 @@ pub(crate) fn choose(alternatives: u32) -> u32 {
             rt.ahead.steps = 0;
             // SAFETY: the pointer is valid during the step, and a choice is made only in one.
             let chosen = unsafe { (*choose).choose(alternatives) };
+            rt.decides(Decision::Chooses(chosen));
             if rt.settings.refine.contains(Refine::YIELDS) {
                 rt.states.learns(rt.current, u64::from(chosen));
             }

@@ -7,7 +7,8 @@
 //!
 //! 1. This is noticed where a thread comes to the end of a round that can be made again as it was: if others that came there for
 //!    the first time were where they had been, and this one is not, or if it has come there by that round before. Then, and where
-//!    a schedule does not fit when it is run again, the check begins anew ([`Refine::REMAINS`](super::Refine)).
+//!    a schedule does not fit when it is run again, or a thread repeats itself that did not before (`again.rs`), the check begins
+//!    anew ([`Refine::REMAINS`](super::Refine)).
 //! 2. From then on the place of a thread that has come there by a round that was tried out is that round, with what it has looked at,
 //!    and the rest of the stack. What the round has written follows from these, if nothing else has changed unseen and no time has
 //!    passed meanwhile; else all of the stack is compared. What it has only copied does not follow: that belongs to the rest, so that

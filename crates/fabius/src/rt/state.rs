@@ -368,6 +368,7 @@ impl Rt {
             self.sees(Refine::REMAINS);
         }
         let waits = self.states.repeats(me, self.now);
+        self.must_be_as_before(at, waits);
         let thread = &mut self.threads[me];
         match thread.rounds_at.iter_mut().find(|(line, _)| std::ptr::eq(*line, at)) {
             Some((_, rounds)) => *rounds += 1,
@@ -554,6 +555,7 @@ impl Default for Rt {
             recent: BTreeSet::new(),
             circle: None,
             has_deadlines: false,
+            decisions: 0,
             beginnings: 0,
             abandoned: false,
             settings: Settings::default(),
