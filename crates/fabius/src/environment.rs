@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// The variables.
-const NAMES: [&str; 4] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "FABIUS_STALE_READS"];
+const NAMES: [&str; 5] = ["FABIUS_JOBS", "FABIUS_TIME", "FABIUS_PREEMPTIONS", "FABIUS_STALE_READS", "FABIUS_INTERRUPT"];
 
 /// More threads of the operating system are more than it may have.
 const MOST_JOBS: u32 = 1024;
@@ -15,7 +15,7 @@ const MOST_JOBS: u32 = 1024;
 impl Config {
     /// As this, but for what the environment says: `FABIUS_JOBS` (1 to 1024), `FABIUS_TIME` (`500ms`, `30s`, `5m`, `1h`, or seconds),
     /// `FABIUS_PREEMPTIONS` (a number, or `none` for all executions), and `FABIUS_STALE_READS` (a number, see
-    /// [`Config::stale`], or `all`, see [`Config::as_loom`]).
+    /// [`Config::stale`], or `all`, see [`Config::as_loom`]). `FABIUS_INTERRUPT` may be `ignore` only (see the crate's documentation).
     ///
     /// [`crate::check()`] does so by itself.
     ///
@@ -56,6 +56,10 @@ impl Config {
                 "all" => (self.deviations, self.until) = (u32::MAX, Until::AllIsSeen),
                 _ => self.deviations = number("FABIUS_STALE_READS", &text, 0..=u32::MAX),
             }
+        }
+        // What it says is read where a check begins to run (`interrupt.rs`).
+        if let Some(text) = variable("FABIUS_INTERRUPT").filter(|text| !["", "ignore"].contains(&text.as_str())) {
+            wrong("FABIUS_INTERRUPT", &text, "`ignore`, or not there");
         }
         self
     }
@@ -110,6 +114,7 @@ mod tests {
         let two = Config::new().preemptions(2).plan;
         assert_eq!(with("FABIUS_PREEMPTIONS", "2").plan, two);
         assert_eq!(Config::new().preemptions(2).variables(|_| None).plan, two);
+        assert_eq!(with("FABIUS_INTERRUPT", "ignore").plan, Config::new().plan);
     }
 
     #[test]
@@ -122,6 +127,7 @@ mod tests {
             ("FABIUS_TIME", "9999999999999h"),
             ("FABIUS_PREEMPTIONS", "-1"),
             ("FABIUS_STALE_READS", "none"),
+            ("FABIUS_INTERRUPT", "no"),
         ];
         for (name, value) in wrong {
             let panic = catch_unwind(|| with(name, value)).unwrap_err();

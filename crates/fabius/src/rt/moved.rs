@@ -69,7 +69,7 @@ pub(super) const ALIGNED: u64 = 16;
 pub(super) const LOWEST: u64 = 4096;
 /// What lies elsewhere in other executions is not below this, and not above.
 pub(super) const LOWEST_ADDRESS: u64 = 1 << 32;
-const END: u64 = 1 << 47;
+pub(super) const END: u64 = 1 << 47;
 
 /// Whose word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,7 +11,8 @@
 
 use super::here::mix;
 use super::moved::{
-    Done, EXECUTION, Keeps, LOCALS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack, UNKNOWN, Whose,
+    Done, END, EXECUTION, Keeps, LOCALS, LOWEST_ADDRESS, Moved, NONE, Origin, Pair, READS, REGISTERS, STACK, Stack,
+    UNKNOWN, Whose,
 };
 use super::remains::Left;
 use super::trial::{End, Outcome, Read, probe};
@@ -139,15 +140,23 @@ impl Proof {
             READS.. => reads[usize::from(origin - READS)].is_ours,
             _ => false,
         };
-        let pair = |pair: &Pair| {
-            let origins = pair.origins.map(stands_for);
-            // Only memory that is reached may lie elsewhere. What is compared with an address of this crate's is the same.
-            let are_addresses = origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
-            Pair { origins, keeps: if are_addresses { pair.keeps } else { Keeps::Distance } }
+        // Which of this crate's words are the same, the states of variables say, and all of numbers.
+        let is_address = |origin: Origin| {
+            let word = reads.get(usize::from(origin.wrapping_sub(READS))).and_then(Read::word);
+            word.is_some_and(|word| (LOWEST_ADDRESS..END).contains(&word))
         };
-        // Which of this crate's words are the same, the states of variables say.
-        let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !pair.origins.into_iter().all(is_ours);
-        let mut pairs: Vec<Pair> = origins.pairs.iter().map(pair).filter(matters).collect();
+        let is_said = |pair: &Pair| match pair.keeps {
+            Keeps::Sameness(_) => pair.origins.into_iter().all(is_ours),
+            _ => pair.origins.into_iter().all(is_ours) && !pair.origins.into_iter().all(is_address),
+        };
+        let pair = |pair: &Pair| Pair { origins: pair.origins.map(stands_for), ..*pair };
+        let matters = |pair: &Pair| pair.origins[0] != pair.origins[1] && !is_said(pair);
+        // Only memory that is reached may lie elsewhere. What is compared with an address of this crate's is the same.
+        let keeps = |pair: Pair| {
+            let are_addresses = pair.origins.iter().all(|origin| *origin != NONE && done[usize::from(*origin)].reached);
+            Pair { keeps: if are_addresses { pair.keeps } else { Keeps::Distance }, ..pair }
+        };
+        let mut pairs: Vec<Pair> = origins.pairs.iter().map(pair).filter(matters).map(keeps).collect();
         // Registers with the same word are not told apart.
         for (n, word) in (REGISTERS..).zip(start.registers) {
             let first = register(word).unwrap_or(n);
@@ -394,25 +403,31 @@ mod tests {
     const THERE: usize = 0x7f12_3456_7000;
     const ELSEWHERE: usize = 0x7f12_3500_0000;
 
-    /// The proof of a round in execution 1 that has done this with its local value, and has read these.
-    fn proof(local: Done, reads: Vec<Read>, lost: bool) -> Proof {
-        let mut done = vec![Done::default(); usize::from(READS) + reads.len()];
-        done[usize::from(LOCALS)] = local;
-        let outcome = Outcome {
+    /// A round that has done this with what it has found, and nothing else.
+    fn a_round(origins: Origins) -> Outcome {
+        Outcome {
             end: End::Round,
-            reads,
-            origins: Origins { done, pairs: Vec::new(), lost },
+            reads: Vec::new(),
+            origins,
             registers: [0; 6],
             numbers: Vec::new(),
             unusual: Vec::new(),
             found: Vec::new(),
-            locals: vec![(1, THERE)],
+            locals: Vec::new(),
             borrows: false,
             lent: 0,
             leaves: Vec::new(),
             leaves_registers: [NONE; 6],
             instructions: 1,
-        };
+        }
+    }
+
+    /// The proof of a round in execution 1 that has done this with its local value, and has read these.
+    fn proof(local: Done, reads: Vec<Read>, lost: bool) -> Proof {
+        let mut done = vec![Done::default(); usize::from(READS) + reads.len()];
+        done[usize::from(LOCALS)] = local;
+        let round = a_round(Origins { done, pairs: Vec::new(), lost });
+        let outcome = Outcome { reads, locals: vec![(1, THERE)], ..round };
         Proof::new(START, outcome, &Execution { number: 1, local: THERE })
     }
 
@@ -441,21 +456,7 @@ mod tests {
         let mut done = vec![Done::default(); usize::from(READS)];
         (done[usize::from(STACK)], done[usize::from(REGISTERS)]) = (stack, with);
         let registers = [register as u64, 0, 0, 0, 0, 0];
-        let outcome = Outcome {
-            end: End::Round,
-            reads: Vec::new(),
-            origins: Origins { done, pairs: Vec::new(), lost: false },
-            registers,
-            numbers: Vec::new(),
-            unusual: Vec::new(),
-            found: Vec::new(),
-            locals: Vec::new(),
-            borrows: false,
-            lent: 0,
-            leaves: Vec::new(),
-            leaves_registers: [NONE; 6],
-            instructions: 1,
-        };
+        let outcome = Outcome { registers, ..a_round(Origins { done, pairs: Vec::new(), lost: false }) };
         Proof::new(on(THERE, register), outcome, &Execution { number: 1, local: 0 })
     }
 
@@ -506,5 +507,32 @@ mod tests {
         proof.inputs[1].is = Is::Value;
         assert!(holds(&proof, 2, at(0)));
         assert!(!holds(&proof, 2, at(2)));
+    }
+
+    /// Pointers that atomics hold have the numbers in whose order they were first seen, which say no more than whether they are the same.
+    #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64", not(miri)))]
+    fn which_of_two_pointers_is_higher_no_state_of_an_atomic_says() {
+        const LOW: u64 = 0x7e00_0000_0000;
+        let holds = |was: [u64; 2], is: [u64; 2], keeps| {
+            let mut memory = Box::new(was);
+            let read = |word: &u64| Read { is_ours: true, ..probe((&raw const *word).expose_provenance(), 8).unwrap() };
+            let reads: Vec<Read> = memory.iter().map(read).collect();
+            let done = Done { reached: true, used: true, fixed: false };
+            let pairs = vec![Pair { origins: [READS, READS + 1], keeps }];
+            let round = a_round(Origins { done: vec![done; usize::from(READS) + 2], pairs, lost: false });
+            let proof = Proof::new(START, Outcome { reads, ..round }, &Execution { number: 1, local: 0 });
+            *memory = is;
+            holds(&proof, 1, 0)
+        };
+        let (low, high) = ([LOW, LOW + 64], [LOW + 64, LOW]);
+        let order = Keeps::Order(64_u64.wrapping_neg());
+        for keeps in [order, Keeps::Distance] {
+            assert!(holds(low, low, keeps) && holds(low, [LOW + 64, LOW + 128], keeps));
+            assert!(!holds(low, high, keeps), "{keeps:?}");
+        }
+        assert!(holds(low, [LOW, LOW + 128], order) && !holds(low, [LOW, LOW + 128], Keeps::Distance));
+        assert!(holds(low, high, Keeps::Sameness(64)), "the states of atomics say that");
+        assert!(holds([1, 2], [2, 1], Keeps::Order(1)), "and numbers");
     }
 }
