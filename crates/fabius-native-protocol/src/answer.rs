@@ -24,6 +24,8 @@ pub struct Answer {
     pub races: usize,
     /// What was not explored although nothing cut the search short.
     pub limits: Vec<String>,
+    /// Whether atomic operations on several variables ask for less than sequential consistency.
+    pub shows_more: bool,
     /// Why executions should have processes of their own.
     pub not_restored: Option<String>,
     /// What happened in a replay that did not fail.

@@ -108,6 +108,7 @@ fn explore(request: &Request) -> Answer {
     let rt = rt();
     answer.limits = rt.limits.iter().cloned().collect();
     answer.limits.sort();
+    answer.shows_more = rt.weaker.shows_more();
     if rt.stacks.used & rt.stacks.relied_on != 0 {
         answer.limits.push(
             "executions that come back to a state end there, though others use the stack of a thread in them".into(),

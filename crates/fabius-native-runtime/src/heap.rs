@@ -278,17 +278,20 @@ pub fn in_use() -> impl Iterator<Item = std::ops::Range<usize>> {
     (0..HOST).filter(|r| regions[*r].next != 0).map(|r| begins(r)..regions[r].next)
 }
 
-/// The blocks that were allocated since the beginning and are still there.
-pub fn left() -> (usize, usize) {
+/// The blocks that were allocated since the beginning and are still there, but for those at these addresses.
+pub fn left(but: &[usize]) -> (usize, usize) {
     let regions = &heap().regions;
     let (mut blocks, mut bytes) = (0, 0);
     for region in &regions[..HOST] {
-        let mut before = NONE;
+        let (mut before, mut counts) = (NONE, true);
         for at in (region.kept..region.next).step_by(16) {
             // SAFETY: states of the heap.
             let state = unsafe { *state_of(at) };
-            blocks += usize::from(is_live(state) && !is_live(before));
-            bytes += bytes_of(state);
+            if is_live(state) && !is_live(before) {
+                counts = !but.contains(&at);
+                blocks += usize::from(counts);
+            }
+            bytes += if counts { bytes_of(state) } else { 0 };
             before = state;
         }
     }

@@ -58,6 +58,7 @@ mod threads;
 mod timer;
 mod waiting;
 mod watched;
+mod weaker;
 
 #[global_allocator]
 static ARENA: arena::Arena = arena::Arena;

@@ -14,6 +14,7 @@ use crate::recorder::Recorder;
 use crate::semaphores::Semaphores;
 use crate::timer::Timer;
 use crate::waiting::Waiting;
+use crate::weaker::Weaker;
 use fabius_explore::ahead::Ahead;
 use fabius_explore::system::{Born, Choose};
 use fabius_native_protocol::{Header, Isolation, MOST_DECISIONS, MOST_POINTS, Worker};
@@ -189,6 +190,8 @@ pub struct Rt {
     pub limit: Option<String>,
     /// Everything that was not explored, and why.
     pub limits: HashSet<String, Fixed>,
+    /// What atomic operations ask for.
+    pub weaker: Weaker,
     /// Virtual time in nanoseconds since the beginning.
     pub now: u64,
     /// Whether the program has ever looked at the time.
@@ -405,6 +408,7 @@ impl Rt {
         self.stacks.relied_on |= other.stacks.relied_on;
         self.clock_read |= other.clock_read;
         self.limits.extend(other.limits.iter().cloned());
+        self.weaker.learn(other.weaker);
         self.not_restored = self.not_restored.take().or_else(|| other.not_restored.clone());
     }
 
@@ -429,6 +433,7 @@ impl Rt {
             failure: None,
             limit: None,
             limits: HashSet::default(),
+            weaker: Weaker::default(),
             now: 0,
             clock_read: false,
             steps: 0,

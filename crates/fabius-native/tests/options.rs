@@ -334,6 +334,25 @@ fn memory_that_is_left_is_a_bug_if_asked() {
     let target = build_text("leak.c", LEAK);
     assert_eq!(told(&run(&target, &plan())), "verified");
     assert_eq!(told(&run(&target, &Plan { leaks: true, ..plan() })), "bug leak 0");
+    // The C library keeps its buffers.
+    let hello = build_text("hello.c", "#include <stdio.h>\nint main(void) { printf(\"hello\\n\"); }\n");
+    assert_eq!(told(&run(&hello, &Plan { leaks: true, ..plan() })), "verified");
+}
+
+#[test]
+fn what_only_weak_memory_shows_is_not_looked_for_which_is_said() {
+    for (order, is_said) in [("relaxed", true), ("seq_cst", false)] {
+        let (store, load) = (format!("1, memory_order_{order}"), format!("memory_order_{order}"));
+        let text = format!(
+            "#include <pthread.h>\n#include <stdatomic.h>\nstatic atomic_int x, y;\n\
+            static void *run(void *v) {{ atomic_store_explicit(&x, {store}); atomic_load_explicit(&y, {load}); return v; }}\n\
+            int main(void) {{ pthread_t t; pthread_create(&t, 0, run, 0); atomic_store_explicit(&y, {store});\n\
+            atomic_load_explicit(&x, {load}); pthread_join(t, 0); }}\n"
+        );
+        let report = run(&build_text(&format!("buffers_{order}.c"), &text), &plan());
+        assert_eq!(told(&report), "verified");
+        assert_eq!(report.limits.iter().any(|limit| limit.contains("only weak memory shows")), is_said, "{order}");
+    }
 }
 
 #[test]

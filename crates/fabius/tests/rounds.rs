@@ -364,6 +364,8 @@ fn what_the_first_executions_leave_on_a_stack_hides_no_outcome() {
             late.lock().unwrap().insert(rounds);
         });
         let late = late.into_inner().unwrap();
+        // Only the first one is another, in which no round is known yet: nothing is lost.
+        assert!(first > 1 || report.verdict == Verdict::Verified, "{report}");
         assert!(
             report.verdict != Verdict::Verified || late == BTreeSet::from([0, 1, 2, 3, 4]),
             "{first}: {late:?} {report}"

@@ -17,6 +17,14 @@ pub(super) fn releases(order: i32) -> bool {
     matches!(order & 0xffff, 3..=5)
 }
 
+/// An operation on the object there asks for this order.
+pub(super) fn asks(address: usize, order: i32) {
+    let rt = rt();
+    if rt.threads.len() > 1 {
+        rt.weaker.sees(address, order);
+    }
+}
+
 pub(super) fn announce(name: &'static str, address: usize, size: usize, write: bool, pc: usize) {
     announce_when(Wait::Not, name, address, size, write, pc);
 }
@@ -65,6 +73,7 @@ macro_rules! of_size {
                 }
                 announce_look("atomic load", (address as usize, SIZE), None, pc);
                 touch_atomic(address as usize, SIZE, false, pc);
+                asks(address as usize, order);
                 rt().clocks.load(rt().current, (address as usize, SIZE), acquires(order));
                 let value = at(address).load(SeqCst);
                 looks::found(value.into());
@@ -78,6 +87,7 @@ macro_rules! of_size {
                 }
                 announce("atomic store", address as usize, SIZE, true, pc);
                 touch_atomic(address as usize, SIZE, true, pc);
+                asks(address as usize, order);
                 rt().clocks.store(rt().current, (address as usize, SIZE), releases(order));
                 let old = at(address).swap(value, SeqCst);
                 written_down(address as usize, old.into(), Some(value.into()));
@@ -99,6 +109,7 @@ macro_rules! of_size {
                 announce_look(name, (address as usize, SIZE), Some([value.into(), 0]), pc);
                 touch_atomic(address as usize, SIZE, true, pc);
                 let (rt, bytes) = (rt(), (address as usize, SIZE));
+                asks(bytes.0, order);
                 rt.clocks.load(rt.current, bytes, acquires(order));
                 rt.clocks.modify(rt.current, bytes, releases(order));
                 let old = atomic.load(SeqCst);
@@ -181,11 +192,13 @@ macro_rules! of_size {
                 // Where it fails it only reads.
                 touch_atomic(bytes.0, SIZE, found == expected, pc);
                 if found != expected {
+                    asks(bytes.0, failure);
                     rt.clocks.load(rt.current, bytes, acquires(failure));
                     looks::found(found.into());
                     written_down(bytes.0, found.into(), None);
                     return Err(found);
                 }
+                asks(bytes.0, order);
                 rt.clocks.load(rt.current, bytes, acquires(order));
                 rt.clocks.modify(rt.current, bytes, releases(order));
                 atomic.store(value, SeqCst);

@@ -131,6 +131,17 @@ unsafe extern "C" {
     static stderr: usize;
 }
 
+/// Where the C library has the buffers of the standard streams: it takes them when the program first writes, and keeps them.
+pub fn buffers() -> [usize; 3] {
+    /// `_IO_buf_base` of glibc's `struct _IO_FILE`, which is part of its binary interface.
+    const BUFFER: usize = 56;
+    // SAFETY: variables of the C library, which point to streams.
+    unsafe { [stdin, stdout, stderr] }.map(|stream| match stream {
+        0 => 0,
+        stream => unsafe { *((stream + BUFFER) as *const usize) },
+    })
+}
+
 fn only_uses_stream(name: &'static str, stream: usize, pc: usize) {
     uses_stream(name, stream, pc, || {});
 }

@@ -55,7 +55,7 @@ fn over() -> ! {
         // SAFETY: writes out what is buffered.
         unsafe { libc::fflush(std::ptr::null_mut()) };
     }
-    let (blocks, bytes) = crate::heap::left();
+    let (blocks, bytes) = crate::heap::left(&super::library::buffers());
     if rt().settings.leaks && blocks > 0 {
         let s = if blocks == 1 { "" } else { "s" };
         fail(BugKind::Leak, format!("{blocks} block{s} of {bytes} bytes left at the end"), 0);

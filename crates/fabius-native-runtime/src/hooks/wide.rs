@@ -1,6 +1,6 @@
 //! Atomic operations on sixteen bytes, and on any number of them as the compiler's library for that is called.
 
-use super::atomics::{acquires, announce, releases};
+use super::atomics::{acquires, announce, asks, releases};
 use super::tsan::touch_atomic;
 use crate::control::in_program;
 use crate::place::called_from;
@@ -40,6 +40,7 @@ fn reads(name: &'static str, address: usize, size: usize, order: i32, pc: usize)
     if in_program() {
         announce(name, address, size, false, pc);
         touch_atomic(address, size, false, pc);
+        asks(address, order);
         rt().clocks.load(rt().current, (address, size), acquires(order));
     }
 }
@@ -49,6 +50,7 @@ fn writes(name: &'static str, address: usize, size: usize, order: i32, pc: usize
     if in_program() {
         announce(name, address, size, true, pc);
         touch_atomic(address, size, true, pc);
+        asks(address, order);
         rt().clocks.store(rt().current, (address, size), releases(order));
     }
 }
@@ -58,6 +60,7 @@ fn modifies(name: &'static str, address: usize, size: usize, order: i32, pc: usi
     if in_program() {
         announce(name, address, size, true, pc);
         touch_atomic(address, size, true, pc);
+        asks(address, order);
         let (rt, bytes) = (rt(), (address, size));
         rt.clocks.load(rt.current, bytes, acquires(order));
         rt.clocks.modify(rt.current, bytes, releases(order));

@@ -37,14 +37,16 @@ pub(super) fn and_then(decisions: u64, what: Decision) -> u64 {
     match what {
         Decision::Runs(thread) => mix(decisions, thread as u64),
         Decision::Chooses(outcome) => mix(mix(decisions, u64::MAX), outcome.into()),
+        Decision::Deviates(way) => mix(mix(decisions, u64::MAX - 1), way.into()),
     }
 }
 
-/// What a scheduler decides: who makes a step, or the outcome of a choice in it.
+/// What a scheduler decides: who makes a step, the outcome of a choice in it, or how an operation deviates if it does.
 #[derive(Clone, Copy)]
 pub(super) enum Decision {
     Runs(usize),
     Chooses(u32),
+    Deviates(u32),
 }
 
 impl Rt {
@@ -57,7 +59,9 @@ impl Rt {
     /// The running thread repeats itself or not, in a loop that gives way here: so it must be each time that the scheduler decides the
     /// same. If it is not even where what rounds leave behind is ignored, the loop is not followed any more.
     pub(super) fn must_be_as_before(&mut self, at: &'static Location<'static>, repeats: bool) {
-        let is_followed = self.settings.refine.contains(Refine::YIELDS) && !self.hurries;
+        // Where the clock of the machine is read, threads repeat themselves by chance, and the answer says so.
+        let is_followed = self.settings.refine.contains(Refine::YIELDS) && !self.hurries && !self.states.reads_clock;
+        // Nothing is left to be tried where a schedule is run again.
         let is_searched = !self.settings.record && self.orders.is_none();
         if !is_followed || !is_searched || !self.loops.differ(self.decisions, repeats) {
             return;
@@ -80,11 +84,17 @@ mod tests {
 
     #[test]
     fn who_repeats_itself_at_one_time_and_not_at_another_is_noticed() {
-        use Decision::{Chooses, Runs};
+        use Decision::{Chooses, Deviates, Runs};
         let again = Again::default();
         for repeats in [false, true] {
-            // The first choice of one is none of the other, nor a step.
-            let all = [&[Runs(0), Runs(1)][..], &[Runs(1), Runs(0)], &[Runs(0), Chooses(1)], &[Chooses(0), Chooses(1)]];
+            // A choice is no step, and no deviation.
+            let all = [
+                &[Runs(0), Runs(1)][..],
+                &[Runs(1), Runs(0)],
+                &[Runs(0), Chooses(1)],
+                &[Runs(0), Deviates(1)],
+                &[Chooses(0), Chooses(1)],
+            ];
             for decisions in all.map(decided) {
                 assert_eq!(again.differs(decisions, repeats), repeats);
                 assert!(!again.differs(decisions, repeats));

@@ -136,8 +136,8 @@ impl Execution {
         rt.settings.refine = rt.settings.refine.without(Refine::WEAK.with(Refine::RACES));
         rt.settings.deviations = 0;
         rt.settings.max_steps = u32::MAX;
-        rt.has_patience();
         rt.hurries = true;
+        rt.has_patience();
         for _ in 0..LAST_STEPS {
             let rt = self.get();
             let threads = rt.threads.len();

@@ -44,6 +44,9 @@ pub(super) struct Patience {
 /// as long as one may last.
 const PARTS: u32 = 16;
 
+/// The same in an execution that need not go on, and is only brought to its end.
+const HURRIES: u32 = 100;
+
 /// Who did something where.
 pub(super) type Places = BTreeSet<(usize, &'static str, u32, u32)>;
 
@@ -84,7 +87,13 @@ impl Rt {
     /// How many steps the execution that begins may have.
     pub(super) fn has_patience(&mut self) {
         let most = self.settings.max_steps;
-        self.patience = Patience { most, sleeps: if self.loops.outlasts_sleep() { most / PARTS } else { most } };
+        let sleeps = match self.loops.outlasts_sleep() {
+            // It is only brought to its end.
+            _ if self.hurries => self.steps.saturating_add(HURRIES),
+            true => most / PARTS,
+            false => most,
+        };
+        self.patience = Patience { most, sleeps };
     }
 
     /// The execution has many steps: so many that it may have no more, or that time passes.
@@ -116,7 +125,8 @@ impl Rt {
     /// Somebody who sleeps wakes while others go on: see 3.
     fn lets_time_pass(&mut self) {
         let most = self.settings.max_steps;
-        self.patience.sleeps = self.steps.saturating_add(most / PARTS + 1);
+        let next = if self.hurries { HURRIES } else { most / PARTS + 1 };
+        self.patience.sleeps = self.steps.saturating_add(next);
         let Some(deadline) = self.next_deadline().filter(|_| self.settings.refine.contains(Refine::YIELDS)) else {
             return;
         };
@@ -125,7 +135,7 @@ impl Rt {
         self.patience.most = most.saturating_mul(2);
         self.left_out.set(self.threads[self.current].op().map(|op| LeftOut::Time(op.at)));
         // From then on it need not take as long.
-        if !self.settings.record && self.loops.has_outlasted_sleep() {
+        if !self.settings.record && !self.hurries && self.loops.has_outlasted_sleep() {
             self.begins_anew();
         }
     }

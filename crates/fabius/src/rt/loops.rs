@@ -2,6 +2,7 @@
 //! many may be.
 
 use super::again::Again;
+use super::here::mix;
 use super::proofs::{Inputs, Now, Proof, Start};
 use super::remains::{Came, Ends};
 use std::collections::HashMap;
@@ -111,6 +112,7 @@ impl Loops {
     pub(super) fn add(&self, at: &'static Location<'static>) {
         let mut lines = self.learnt.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.entry(std::ptr::from_ref(at) as usize).or_default();
+        self.is_news(true);
     }
 
     /// The round that begins there, where variables have these states, after so many of the same thread.
@@ -142,7 +144,8 @@ impl Loops {
 
     /// Behind these decisions of the scheduler a thread repeats itself or not. Says whether that was otherwise before.
     pub(super) fn differ(&self, decisions: u64, repeats: bool) -> bool {
-        self.learnt.again.differs(decisions, repeats)
+        // Who has learnt something since does something else.
+        self.learnt.again.differs(mix(decisions, self.news().into()), repeats)
     }
 
     /// The loop is not followed any more. Says whether that is new.

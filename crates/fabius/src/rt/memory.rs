@@ -232,7 +232,7 @@ impl Rt {
         let chosen = unsafe { (*choose).deviate(if is_usual { 1 } else { possible }) };
         if chosen > 0 {
             self.deviations += 1;
-            self.decides(Decision::Chooses(chosen));
+            self.decides(Decision::Deviates(chosen));
             self.old_values.finds(self.current, atomic);
         }
         chosen
