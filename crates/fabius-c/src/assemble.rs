@@ -274,7 +274,7 @@ impl<'a> Lower<'a, '_> {
             code: "E0702",
             span: Span::default(),
             message: "the program has no `main`".into(),
-            help: Some("give all files of the program: `fabius check main.c queue.c`".into()),
+            help: Some("give all files of the program: `fabius check main.c --with queue.c`".into()),
         };
         let Some(main) = self.functions.get("main") else { return Err(no_main()) };
         let Some(definition) = main.definition else { return Err(no_main()) };
