@@ -37,7 +37,8 @@
 //! [`Config::max_steps`], and the answer says that not all was explored.
 //!
 //! What a loop has on its stack is compared from round to round. Where it leaves there what no code looks at, and not always the same,
-//! the check begins anew, and from then on a loop is taken to repeat itself after its second round instead of its first.
+//! the check begins anew, and from then on a loop is taken to repeat itself after its second round instead of its first. A loop that is not
+//! the same each time even then is not followed: the answer says what was left out.
 //!
 //! # Steps and costs
 //! A thread announces each operation and does it when it is picked: a *step* is one operation and what follows it up to the
