@@ -188,11 +188,11 @@ fn programs_that_hand_on_have_exactly_their_outcomes() {
 
 #[test]
 fn random_programs_have_exactly_their_outcomes() {
-    agree((0..30).map(generate));
+    agree((0..20).map(generate));
 }
 
 #[test]
 #[ignore = "minutes; run after a change of a primitive or of the executor"]
 fn more_random_programs_have_exactly_their_outcomes() {
-    agree((30..3_000).map(generate));
+    agree((20..3_000).map(generate));
 }
