@@ -159,9 +159,7 @@ pub fn looks_for_races(args: &ProgramArgs) -> Result<bool, Failure> {
 /// What is assumed of functions without a body, and of atomic operations that are weaker than they are taken to be.
 pub fn assumed(havocked: &[String], weaker: fabius_c::Weaker, looks_for_races: bool) -> Option<String> {
     let races = "some atomic operations are taken to order what is around them, which they may not do: a data race may be missed";
-    let more = "atomic operations on several variables are taken to be sequentially consistent, and some ask for less: what only \
-                weak memory shows may be missed";
-    let said = [(weaker.hides_races && looks_for_races, races), (weaker.shows_more, more)];
+    let said = [(weaker.hides_races && looks_for_races, races), (weaker.shows_more, fabius_native::SHOWS_MORE)];
     let said = said.into_iter().filter(|(holds, _)| *holds).map(|(_, words)| words.to_string());
     let all: Vec<String> = without_bodies(havocked).into_iter().chain(said).collect();
     (!all.is_empty()).then(|| all.join("; "))

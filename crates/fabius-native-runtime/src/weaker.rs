@@ -5,8 +5,8 @@
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Weaker {
     is_weak: bool,
-    /// The first variable, 0 if there is none.
-    one: usize,
+    /// The last variable, 0 if there is none.
+    last: usize,
     are_several: bool,
 }
 
@@ -21,16 +21,16 @@ impl Weaker {
     }
 
     fn is_of(&mut self, address: usize) {
-        self.are_several |= self.one != 0 && self.one != address;
-        self.one = address;
+        self.are_several |= self.last != 0 && self.last != address;
+        self.last = address;
     }
 
     /// Learns what another worker has seen.
     pub fn learn(&mut self, other: Weaker) {
         self.is_weak |= other.is_weak;
         self.are_several |= other.are_several;
-        if other.one != 0 {
-            self.is_of(other.one);
+        if other.last != 0 {
+            self.is_of(other.last);
         }
     }
 

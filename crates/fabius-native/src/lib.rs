@@ -16,5 +16,5 @@ mod worker;
 pub use compile::{Language, compile};
 pub use fabius_native_protocol::{Isolation, MOST_WORKERS, Walk};
 pub use library::install;
-pub use report::{Plan, Problem, Report, SHRINKING, Target, debug, explore, replay};
+pub use report::{Plan, Problem, Report, SHOWS_MORE, SHRINKING, Target, debug, explore, replay};
 pub use worker::Progress;

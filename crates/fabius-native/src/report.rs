@@ -305,12 +305,12 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     Ok(Answer { bug: Some(bug), executions, data_points, races, modules, ..Answer::default() })
 }
 
-/// What is said of atomic operations that ask for less, as of those of C that is read.
-const SHOWS_MORE: &str = "atomic operations on several variables are taken to be sequentially consistent, and some ask for less: what \
+/// What is said of atomic operations on several variables that ask for less than sequential consistency.
+pub const SHOWS_MORE: &str = "atomic operations on several variables are taken to be sequentially consistent, and some ask for less: what \
                           only weak memory shows may be missed";
 
 fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_replay: bool) -> Report {
-    let is_assumed = answer.shows_more && !is_replay;
+    let is_assumed = answer.shows_more && answer.bug.is_none() && !is_replay;
     let limits: Vec<String> = answer.limits.iter().cloned().chain(is_assumed.then(|| SHOWS_MORE.to_string())).collect();
     let bounds = Bounds {
         bound: plan.bound,
