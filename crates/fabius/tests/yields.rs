@@ -434,7 +434,7 @@ fn threads_that_all_repeat_themselves_go_on_in_turn() {
         }
     }
     for config in [Config::new(), Config::new().preemptions(1), Config::new().exhaustive(), Config::new().delays(2)] {
-        let report = explore(config.executions(2000), || {
+        let report = explore(config.executions(500), || {
             let shared = Arc::new((AtomicU32::new(0), Hidden::new()));
             let threads = [0, 1].map(|mine| {
                 let shared = shared.clone();

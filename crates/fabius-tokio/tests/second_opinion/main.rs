@@ -9,7 +9,7 @@ use fabius_tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use fabius_tokio::task;
 use fabius_tokio::time::{Duration, sleep, timeout};
 use mpsc::error::{TryRecvError, TrySendError};
-use program::{Log, Op, Program, Seen, chosen, generate};
+use program::{Log, Op, Program, Seen, chosen, generate, with_two_senders};
 use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::sync::Arc;
@@ -194,5 +194,5 @@ fn random_programs_have_exactly_their_outcomes() {
 #[test]
 #[ignore = "minutes; run after a change of a primitive or of the executor"]
 fn more_random_programs_have_exactly_their_outcomes() {
-    agree((20..3_000).map(generate));
+    agree([with_two_senders()].into_iter().chain((20..3_000).map(generate)));
 }

@@ -94,11 +94,14 @@ pub fn chosen() -> Vec<Program> {
         vec![vec![Acquire(2, Some(1)), Release], vec![Acquire(1, Some(2))], vec![Sleep(1), AddPermit]],
         vec![vec![Read(Some(1)), Sleep(1)], vec![Write(Some(1))], vec![Read(Some(2))]],
         vec![vec![Lock(Some(1)), Sleep(1)], vec![Lock(Some(1))], vec![Lock(Some(2))]],
-        vec![
-            vec![Sleep(1), TryReceive, Close, Receive(Some(2))],
-            vec![Send(Some(2)), Send(Some(1))],
-            vec![Send(Some(1))],
-        ],
+        vec![vec![Sleep(1), TryReceive, Close, Receive(Some(2))], vec![Send(Some(2)), Send(Some(1))]],
     ];
     tasks.into_iter().map(|tasks| Program { permits: 0, capacity: 1, tasks }).collect()
+}
+
+/// The last of those with another sender, which has 30 times as many executions.
+pub fn with_two_senders() -> Program {
+    let mut program = chosen().pop().expect("there are some");
+    program.tasks.push(vec![Op::Send(Some(1))]);
+    program
 }
