@@ -190,6 +190,9 @@ fn what_cannot_be_run_or_compiled_is_said() {
     let other = folder.fabius(&["run", "/bin/true"]);
     assert_eq!(other.status.code(), Some(2));
     assert!(text(&other.stderr).contains("was it built with `fabius cc`"), "{}", text(&other.stderr));
+    let endless = folder.fabius(&["run", "/bin/sleep", "--time", "100ms", "--", "60"]);
+    assert_eq!(endless.status.code(), Some(2));
+    assert!(text(&endless.stderr).contains("it was not built with `fabius cc`"), "{}", text(&endless.stderr));
     let text_of_it = folder.fabius(&["run", "account.c"]);
     assert_eq!(text_of_it.status.code(), Some(2));
     let told = text(&text_of_it.stderr);

@@ -43,6 +43,8 @@ pub enum Cut {
     Interrupted,
     /// As many executions as asked for.
     Executions,
+    /// The limit of memory.
+    Memory,
     /// Something else, said in words.
     Said(String),
 }

@@ -170,7 +170,7 @@ fn said(cut: Cut) -> protocol::Cut {
         Cut::Time => protocol::Cut::Time,
         Cut::Interrupted => protocol::Cut::Interrupted,
         Cut::Executions => protocol::Cut::Executions,
-        Cut::Memory => protocol::Cut::Said("memory".into()),
+        Cut::Memory => protocol::Cut::Memory,
         Cut::Steps => protocol::Cut::Said("an execution has more steps than `--max-steps`".into()),
         Cut::Nondeterminism => protocol::Cut::Said(NONDETERMINISTIC.into()),
         Cut::Program(..) | Cut::Unfair => protocol::Cut::Said("a limit inside the program".into()),

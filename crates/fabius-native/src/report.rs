@@ -172,9 +172,16 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
                 worker::words(status)
             )));
         }
+        Ended::NeverBegan => {
+            return Err(Problem::NotOurs(format!(
+                "`{}` was ended before it could be explored: either it does not come to `main`, or it was not built with `fabius cc` or \
+                 `fabius c++`",
+                target.program.display()
+            )));
+        }
         Ended::Died(died) => died_in(target, &Plan { time: left(plan, began), ..plan.clone() }, watch, died)?,
         Ended::TooLarge { executions } => {
-            let cut = Some(Cut::Said("memory".into()));
+            let cut = Some(Cut::Memory);
             Answer { cut, executions, ..Answer::default() }
         }
         Ended::Late { executions } => {
@@ -338,6 +345,7 @@ fn report(target: &Target, plan: &Plan, answer: Answer, began: Instant, is_repla
         (None, Some(Cut::Time)) => Verdict::Unknown { reason: Reason::Time, bounds },
         (None, Some(Cut::Interrupted)) => Verdict::Unknown { reason: Reason::Interrupted, bounds },
         (None, Some(Cut::Executions)) => Verdict::Unknown { reason: Reason::Executions, bounds },
+        (None, Some(Cut::Memory)) => Verdict::Unknown { reason: Reason::Memory, bounds },
         (None, Some(Cut::Said(message))) => {
             let message = match answer.limits.first() {
                 Some(limit) if message == "a limit inside the program" => limit.clone(),

@@ -42,6 +42,8 @@ pub enum Ended {
     Answered(Box<Answer>),
     /// Before `main`, with this status.
     Early(ExitStatus),
+    /// Not in time, and before `main`.
+    NeverBegan,
     /// In the middle of an execution.
     Died(Died),
     /// Its explorer failed and has said so.
@@ -118,7 +120,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
         }
         if watch.stop.load(Relaxed) || over.is_some_and(|over| Instant::now() >= over) {
             asked
-                .get_or_insert_with(|| Asked { at: Instant::now(), moved: Instant::now(), steps: 0 })
+                .get_or_insert_with(|| Asked { began, at: Instant::now(), moved: Instant::now(), steps: 0 })
                 .look(header.steps());
         }
         let executions = header.executions();
@@ -130,9 +132,10 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
             }
         }
         watch_over(header, &mut watched);
-        if asked.as_ref().is_some_and(|asked| asked.is_late(header.state.load(Relaxed))) {
+        let state = header.state.load(Relaxed);
+        if asked.as_ref().is_some_and(|asked| asked.is_late(state)) {
             end(&mut child);
-            return Ok(Ended::Late { executions });
+            return Ok(if state == STATE_BEGAN { Ended::NeverBegan } else { Ended::Late { executions } });
         }
     };
     if let Some(answer) = shared.answer()? {
@@ -223,6 +226,8 @@ fn share(command: &mut Command, shared: &Shared, signals: Signals) {
 
 /// A process that has been asked to stop, or whose time is over.
 struct Asked {
+    /// When it was started.
+    began: Instant,
     at: Instant,
     /// When it was last seen to make a step.
     moved: Instant,
@@ -237,7 +242,11 @@ impl Asked {
     }
 
     fn is_late(&self, state: u32) -> bool {
-        self.at.elapsed() > PATIENCE || state == STATE_RUNS && self.moved.elapsed() > PATIENCE_STILL
+        match state {
+            STATE_BEGAN => self.began.elapsed() > PATIENCE,
+            STATE_RUNS if self.moved.elapsed() > PATIENCE_STILL => true,
+            _ => self.at.elapsed() > PATIENCE,
+        }
     }
 }
 
@@ -327,11 +336,14 @@ mod tests {
     fn a_process_that_makes_no_step_is_not_waited_for() {
         let now = Instant::now();
         let before = |time: Duration| now.checked_sub(time).expect("the machine has run for longer");
-        let asked = |at: Duration, moved: Duration| Asked { at: before(at), moved: before(moved), steps: 5 };
+        let asked =
+            |at: Duration, moved: Duration| Asked { began: before(at), at: before(at), moved: before(moved), steps: 5 };
         let (soon, still) = (Duration::ZERO, 2 * PATIENCE_STILL);
         assert!(asked(still, still).is_late(STATE_RUNS));
         assert!(!asked(still, soon).is_late(STATE_RUNS), "it goes on");
-        assert!(!asked(still, still).is_late(STATE_BEGAN), "it has not begun");
+        assert!(!asked(still, still).is_late(STATE_BEGAN), "it may still begin");
+        let old = Asked { began: before(2 * PATIENCE), ..asked(soon, soon) };
+        assert!(old.is_late(STATE_BEGAN), "it will not begin any more");
         assert!(!asked(still, still).is_late(STATE_DONE), "it has its answer");
         assert!(asked(2 * PATIENCE, soon).is_late(STATE_RUNS), "it never ends");
     }

@@ -21,6 +21,7 @@ pub fn of_verdict(verdict: Verdict) -> Report {
         symmetry: Symmetry::OFF,
         reduction: false,
         outcomes: None,
+        endless: false,
         memory: 0,
         elapsed: Duration::ZERO,
     }

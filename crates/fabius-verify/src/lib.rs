@@ -70,6 +70,9 @@ pub struct Report {
     pub reduction: bool,
     /// How many outcomes of choices lead to the only state, if there is only one.
     pub outcomes: Option<u64>,
+    /// Whether all states were explored and no execution comes to an end, because all go on for ever. Whether one of them is a livelock
+    /// is another question ([`Plan::livelock`]).
+    pub endless: bool,
     /// Bytes that the stored states took.
     pub memory: u64,
     /// How long it took.
@@ -276,6 +279,7 @@ fn checked(
         (None, None) if complete => Verdict::Verified,
         (None, None) => Verdict::NoBugWithinBounds { bounds },
     };
+    let is_proven = matches!(verdict, Verdict::Verified | Verdict::NoBugWithinBounds { .. });
     let reduction = outcome.reduced > 0;
     let counted = outcome.levels.last().filter(|_| outcome.exhausted && !plan.stateless && !reduction);
     let total = counted.map(|level| level.states);
@@ -290,6 +294,7 @@ fn checked(
         symmetry,
         reduction,
         outcomes,
+        endless: is_proven && outcome.exhausted && !plan.stateless && !plan.livelock && outcome.finals == 0,
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,

@@ -1,9 +1,9 @@
 //! What a step does in front of a loop or of recursion that may not end is not lost without a word.
 
-use fabius_trace::{Reason, Verdict};
+use fabius_trace::{Bound, Points, Reason, SchedulerKind, Verdict};
 use fabius_verify::portfolio::{Ask, Member, decide};
-use fabius_verify::program_id;
 use fabius_verify::prove::{Engine, ProofPlan, Sequentialization, SolverChoice, prove};
+use fabius_verify::{Plan, Strategy, check, program_id};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -135,5 +135,36 @@ fn a_loop_that_ends_is_followed() {
         let verdict = proved(&source, &plan(Sequentialization::AnyThreads(1), Engine::Interfaces));
         assert!(matches!(verdict, Verdict::NoBugWithinBounds { .. }), "{source}\n{verdict:?}");
         assert_eq!(left_out(&verdict), None, "{source}");
+    }
+}
+
+#[test]
+fn what_goes_on_for_ever_in_all_executions_is_said() {
+    let plans = [
+        Plan::default(),
+        Plan { points: Points::Sync, ..Plan::default() },
+        Plan { bound: Bound::None, ..Plan::default() },
+        Plan { bound: Bound::Delays, scheduler: SchedulerKind::RoundRobin, max: Some(2), ..Plan::default() },
+        Plan { strategy: Strategy::DepthFirst, ..Plan::default() },
+    ];
+    let two =
+        |a: &str, b: &str| format!("sync var x: bool; sync var y: bool; process a[1] {{ {a} }} process b[2] {{ {b} }}");
+    for (source, endless) in [
+        (two("while !x { } y = true;", "while !y { } x = true;"), true),
+        (two("while true { x = !x; }", "y = true;"), true),
+        // There is an execution that ends, though not all do.
+        (two("while !x { } y = true;", "while !y { if * { break; } } x = true;"), false),
+        (two("x = true;", "while !x { }"), false),
+    ] {
+        let program = fabius_lang::compile(&source, &Default::default()).unwrap_or_else(|e| panic!("{source}\n{e:?}"));
+        let id = program_id("test.fab", &source, &[], &[]);
+        for plan in &plans {
+            let report = check(&program, &id, plan, &AtomicBool::new(false), &|_| {}).unwrap();
+            let is_whole = matches!(report.verdict, Verdict::Verified);
+            assert!(
+                report.endless == (endless && is_whole) && (is_whole || plan.max.is_some()),
+                "{plan:?}\n{source}\n{report:?}"
+            );
+        }
     }
 }

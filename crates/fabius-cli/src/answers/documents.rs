@@ -88,6 +88,8 @@ pub struct Answer<'a> {
     reason: Option<&'a Reason>,
     /// Whether no execution completes, so that the answer is about nothing; it is then `unknown`.
     vacuous: bool,
+    /// Whether no execution comes to an end, because all go on for ever; known where all states were explored.
+    endless: bool,
     /// How far the answer goes.
     bounds: Bounds,
     /// What was explored at each value of the bound. Counts include the levels below.
@@ -162,6 +164,7 @@ impl<'a> Answer<'a> {
             message: trace.map(|t| t.message.as_str()),
             reason,
             vacuous: report.verdict.is_vacuous(),
+            endless: report.endless,
             bounds: Bounds { bound, completed, scheduler, points, instances, any, limits },
             levels: &report.levels,
             total_states: report.total_states,

@@ -46,18 +46,20 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 limits => (format!(", but {}", printable(&limits)), "otherwise "),
             };
             format!(
-                "{}{but}: {}{otherwise}no schedule breaks {}\n",
+                "{}{but}: {}{otherwise}no schedule breaks {}\n{}",
                 paint.ink(Ink::Good, "verified"),
                 states.unwrap_or_default(),
                 printable(&id.file),
+                endless(report),
             )
         }
         Verdict::NoBugWithinBounds { bounds } => format!(
-            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n{}",
+            "{}: {} was explored\n{}Schedules beyond these bounds have not been looked at.\n{}{}",
             paint.ink(Ink::Strong, "no bug within bounds"),
             bounds.words(),
             left_out(&bounds.limits),
-            what_proves(bounds).map(|help| format!("  = help: {help}\n")).unwrap_or_default()
+            what_proves(bounds).map(|help| format!("  = help: {help}\n")).unwrap_or_default(),
+            endless(report),
         ),
         Verdict::Unknown { reason, bounds } => {
             let why = printable(&reason.words());
@@ -74,6 +76,15 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
                 .collect();
             format!("{}: {why}{so_far}{}{helps}", paint.ink(Ink::Strong, "unknown"), left_out(&bounds.limits))
         }
+    }
+}
+
+/// What is said where no execution comes to an end.
+fn endless(report: &Report) -> &'static str {
+    if report.endless {
+        "No execution comes to an end: all go on for ever.\n  = help: `check --livelock` says whether one does so without progress\n"
+    } else {
+        ""
     }
 }
 

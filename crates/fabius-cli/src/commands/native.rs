@@ -99,6 +99,7 @@ fn answer(args: &RunArgs, plan: &Plan, found: fabius_native::Report, id: &Progra
         symmetry: Symmetry::OFF,
         reduction: false,
         outcomes: None,
+        endless: false,
         memory: 0,
         elapsed: found.elapsed,
     };
