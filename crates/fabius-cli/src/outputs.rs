@@ -1,4 +1,4 @@
-//! What a command is about to write, looked at before anything runs: no output may be an input, another output or a source of C, and
+//! What a command is about to write, looked at before anything runs: no output may be an input, another output or a program, and
 //! all of them can be written. Links, `..` and hard links are seen through; what is there stays as it is until the answer exists.
 
 use crate::args::values::STDOUT;
@@ -33,9 +33,11 @@ pub fn refuse_losses(inputs: &[&Path], outputs: &[Output<'_>]) -> Result<(), Fai
     outputs.iter().try_for_each(|(_, path)| refuse_unwritable(path))
 }
 
-/// What a C program is made of is not all given on the command line, and may not be overwritten either.
+/// What a C program is made of is not all given on the command line, and may not be overwritten either; nor may other programs, of which
+/// one is where `--sarif *.fab` has the name of a file.
 fn refuse_sources(outputs: &[Output<'_>]) -> Result<(), Failure> {
-    const ENDS: [&str; 12] = ["c", "i", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "o", "so", "prp"];
+    const ENDS: [&str; 17] =
+        ["c", "i", "cc", "cpp", "cxx", "h", "hh", "hpp", "hxx", "o", "so", "prp", "fab", "pml", "zing", "ctp", "rs"];
     let is_source = |path: &Path| path.exists() && path.extension().is_some_and(|e| ENDS.iter().any(|end| e == *end));
     match outputs.iter().find(|(_, path)| is_source(path)) {
         None => Ok(()),

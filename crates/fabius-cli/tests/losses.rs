@@ -54,10 +54,10 @@ fn no_output_is_the_input() {
 
     let saved = path(&folder, "bug.json");
     expect(&fabius(&["check", &m, "--trace", &saved]), 1, &[]);
-    for file in [&m, &saved] {
-        refused(&folder, &["replay", &saved, "--html", file], same);
-        refused(&folder, &["replay", &saved, "--sarif", file], same);
-        refused(&folder, &["report", &saved, "-o", file], same);
+    for (file, because) in [(&m, "would overwrite what a program is made of"), (&saved, same)] {
+        refused(&folder, &["replay", &saved, "--html", file], because);
+        refused(&folder, &["replay", &saved, "--sarif", file], because);
+        refused(&folder, &["report", &saved, "-o", file], because);
     }
     // A curve would be called as the program is.
     std::fs::copy(&m, folder.join("m-growth.svg")).expect("a file can be copied");
@@ -88,6 +88,18 @@ fn no_output_is_what_a_c_program_is_made_of() {
         }
         refused(&folder, &[command, &task, "--witness", &property], "would overwrite what a program is made of");
         refused(&folder, &[command, &task, "--html", &a], "would overwrite what a program is made of");
+    }
+}
+
+#[test]
+fn no_output_is_another_program() {
+    let folder = with_inputs("output_is_a_program");
+    let m = path(&folder, "m.fab");
+    for name in ["n.fab", "n.pml", "n.zing", "n.ctp", "n.rs"] {
+        let other = path(&folder, name);
+        // What is not there can be written.
+        expect(&fabius(&["check", &m, "--sarif", &other]), 1, &["bug:"]);
+        refused(&folder, &["check", &m, "--sarif", &other], "would overwrite what a program is made of");
     }
 }
 

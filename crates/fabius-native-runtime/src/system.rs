@@ -16,6 +16,7 @@ impl System for Program {
     fn initial(&self, _: &mut dyn Choose, log: &mut StepLog) -> Result<(), Fault> {
         let rt = rt();
         rt.restore();
+        rt.weaker.begins();
         if rt.header.stop.load(Relaxed) != 0 {
             rt.header.halt.store(true, Relaxed);
         }

@@ -4,7 +4,7 @@ use crate::symbols::Symbols;
 use crate::trace::{About, trace};
 use crate::unseen::unseen;
 pub use crate::worker::Target;
-use crate::worker::{self, Died, Ended, Progress, Watch};
+use crate::worker::{self, At, Died, Ended, Progress, Watch};
 use fabius_native_protocol::{
     Answer, Cut, Failed, Isolation, Module, NONDETERMINISTIC, Recorded, RecordedStep, Request, Walk, What,
 };
@@ -172,22 +172,18 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
                 worker::words(status)
             )));
         }
-        Ended::NeverBegan => {
-            return Err(Problem::NotOurs(format!(
-                "`{}` was ended before it could be explored: either it does not come to `main`, or it was not built with `fabius cc` or \
-                 `fabius c++`",
-                target.program.display()
-            )));
-        }
         Ended::Died(died) => died_in(target, &Plan { time: left(plan, began), ..plan.clone() }, watch, died)?,
         Ended::TooLarge { executions } => {
             let cut = Some(Cut::Memory);
             Answer { cut, executions, ..Answer::default() }
         }
-        Ended::Late { executions } => {
+        Ended::Late(at) => {
             let stopped = watch.stop.load(std::sync::atomic::Ordering::Relaxed);
             let cut = Some(if stopped { Cut::Interrupted } else { Cut::Time });
-            Answer { cut, executions, ..Answer::default() }
+            match at {
+                At::Execution(executions) => Answer { cut, executions, ..Answer::default() },
+                At::Beginning => Answer { cut, limits: vec![not_begun(target)], ..Answer::default() },
+            }
         }
     };
     if let (What::Explore, Isolation::Memory, Some(failed)) = (&what, isolation, &answer.bug) {
@@ -211,6 +207,12 @@ fn run(target: &Target, plan: &Plan, what: What, points: Vec<u64>, watch: &Watch
     let mut report = report(target, plan, answer, began, is_replay);
     report.notes.extend(unseen.into_iter().map(|what| format!("something may order these accesses: {what}")));
     Ok(report)
+}
+
+/// What is said of a program that has not come to `main`.
+fn not_begun(target: &Target) -> String {
+    let program = target.program.display();
+    format!("`{program}` had not come to `main`: was it built with `fabius cc` or `fabius c++`?")
 }
 
 /// What is left of the time for one execution more, which is given a moment in any case.
@@ -239,7 +241,7 @@ fn confirmation(
     let request = request(What::Repeat(failed.schedule.clone()), &plan, data_points.to_vec());
     let is = |bug: &Option<Failed>| bug.as_ref().is_some_and(|b| (b.kind, b.number) == (failed.kind, failed.number));
     Ok(match worker::run(target, &request, watch)? {
-        Ended::Late { .. } => Confirmation::Late,
+        Ended::Late(_) => Confirmation::Late,
         Ended::Answered(again) if is(&again.bug) => Confirmation::Same,
         _ => Confirmation::Other,
     })
@@ -280,7 +282,7 @@ fn died_in(target: &Target, plan: &Plan, watch: &Watch<'_>, died: Died) -> Resul
     let again = worker::run(target, &request(What::Repeat(schedule.clone()), plan, data_points.clone()), watch)
         .map_err(cannot)?;
     let message = format!("the process of the program {}", worker::words(status));
-    if matches!(again, Ended::Late { .. }) {
+    if matches!(again, Ended::Late(_)) {
         return Ok(Answer { cut: Some(Cut::Time), executions, ..Answer::default() });
     }
     if !matches!(&again, Ended::Died(other) if other.status == status) {

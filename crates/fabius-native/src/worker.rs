@@ -42,8 +42,6 @@ pub enum Ended {
     Answered(Box<Answer>),
     /// Before `main`, with this status.
     Early(ExitStatus),
-    /// Not in time, and before `main`.
-    NeverBegan,
     /// In the middle of an execution.
     Died(Died),
     /// Its explorer failed and has said so.
@@ -54,10 +52,15 @@ pub enum Ended {
         executions: u64,
     },
     /// It did not end in time.
-    Late {
-        /// Executions so far.
-        executions: u64,
-    },
+    Late(At),
+}
+
+/// Where a process was that did not end in time.
+pub enum At {
+    /// Ahead of `main`, if it has one that is ours.
+    Beginning,
+    /// In an execution, behind so many.
+    Execution(u64),
 }
 
 /// What is left of a process that has died in the middle of an execution.
@@ -135,7 +138,7 @@ pub fn run(target: &Target, request: &Request, watch: &Watch<'_>) -> io::Result<
         let state = header.state.load(Relaxed);
         if asked.as_ref().is_some_and(|asked| asked.is_late(state)) {
             end(&mut child);
-            return Ok(if state == STATE_BEGAN { Ended::NeverBegan } else { Ended::Late { executions } });
+            return Ok(Ended::Late(if state == STATE_BEGAN { At::Beginning } else { At::Execution(executions) }));
         }
     };
     if let Some(answer) = shared.answer()? {

@@ -1,4 +1,6 @@
 //! What the options of a search do, on small programs.
+//!
+//! Length: one test for each option, with the programs in it.
 
 mod common;
 
@@ -352,6 +354,45 @@ fn what_only_weak_memory_shows_is_not_looked_for_which_is_said() {
         let report = run(&build_text(&format!("buffers_{order}.c"), &text), &plan());
         assert_eq!(told(&report), "verified");
         assert_eq!(report.limits.iter().any(|limit| limit.contains("only weak memory shows")), is_said, "{order}");
+    }
+}
+
+/// Sixteen bytes are compared and exchanged; another thread was joined before; there is one variable, and where depends on who comes first.
+const SEVERAL: [(&str, bool, &str); 3] = [
+    (
+        "wide.c",
+        true,
+        "typedef unsigned __int128 u; static u x, y;\n\
+        static void put(u *at) { u e = 0; __atomic_compare_exchange_n(at, &e, (u)1, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED); }\n\
+        static void *run(void *v) { put(&x); put(&y); return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); put(&y); put(&x); pthread_join(t, 0); }\n",
+    ),
+    (
+        "after.c",
+        false,
+        "static atomic_int x, y; static void *run(void *v) { return v; }\n\
+        int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); pthread_join(t, 0);\n\
+        atomic_store_explicit(&y, 1, memory_order_relaxed); atomic_load_explicit(&x, memory_order_relaxed); }\n",
+    ),
+    (
+        "one.c",
+        false,
+        "static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static atomic_int *p;\n\
+        static void *run(void *v) { char *mine = v ? malloc(100) : 0; pthread_mutex_lock(&m);\n\
+        if (!p) { p = malloc(sizeof *p); *p = 0; } pthread_mutex_unlock(&m);\n\
+        atomic_fetch_add_explicit(p, 1, memory_order_relaxed); free(mine); return 0; }\n\
+        int main(void) { pthread_t a, b; pthread_create(&a, 0, run, (void *)1); pthread_create(&b, 0, run, 0);\n\
+        pthread_join(a, 0); pthread_join(b, 0); }\n",
+    ),
+];
+
+#[test]
+fn several_variables_in_one_execution_may_show_more_while_there_are_other_threads() {
+    for (name, is_said, text) in SEVERAL {
+        let text = format!("#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n{text}");
+        let report = run(&build_text(name, &text), &plan());
+        assert_eq!(told(&report), "verified", "{name}");
+        assert_eq!(report.limits.iter().any(|limit| limit.contains("only weak memory shows")), is_said, "{name}");
     }
 }
 

@@ -36,7 +36,7 @@ use fabius_explore::race::Conflict;
 use fabius_explore::search::{Bug, Cut, Found, Monitor, Options, Outcome};
 use fabius_explore::system::{Limit, Packed};
 use fabius_explore::{flat, shrink, stateful, stateful_depth_first, stateless, symmetry, together, walk};
-use fabius_lang::program::{Fairness, Proc, ProcId, Process, Program};
+use fabius_lang::program::{Fairness, Proc, ProcId, Process, Program, StmtKind};
 use fabius_machine::{Alike, Machine, StepLimits};
 use fabius_semantics::{Departure, Ending, Settings};
 use fabius_trace::{
@@ -294,7 +294,7 @@ fn checked(
         symmetry,
         reduction,
         outcomes,
-        endless: is_proven && outcome.exhausted && !plan.stateless && !plan.livelock && outcome.finals == 0,
+        endless: is_proven && is_endless(program, plan, &outcome),
         completed: outcome.completed,
         levels: outcome.levels,
         memory: outcome.memory,
@@ -447,6 +447,14 @@ where
         (Strategy::Iterative, false) => stateful::search(engine, options, monitor, &|_| {}),
         (_, false) => stateful_depth_first::search(engine, options, monitor, &|_| {}),
     }
+}
+
+/// Whether all states were explored, none of them is final, and nothing drops executions: that would be an end, too, as that of the process
+/// is for C. Properties are of executions that go on for ever.
+fn is_endless(program: &Program, plan: &Plan, outcome: &Outcome) -> bool {
+    let is_asked = plan.livelock || !program.properties.is_empty();
+    let drops = || program.may_be_vacuous || program.any_stmt(|s| matches!(s.kind, StmtKind::Assume(_)));
+    outcome.exhausted && outcome.finals == 0 && !plan.stateless && is_exhaustive(plan) && !is_asked && !drops()
 }
 
 /// Whether a search that cuts nothing off sees every schedule.

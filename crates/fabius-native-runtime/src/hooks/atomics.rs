@@ -20,7 +20,9 @@ pub(super) fn releases(order: i32) -> bool {
 /// An operation on the object there asks for this order.
 pub(super) fn asks(address: usize, order: i32) {
     let rt = rt();
-    if rt.threads.len() > 1 {
+    // Who is alone, or was joined, has nobody who could see more.
+    let others = rt.threads.iter().enumerate().filter(|(number, _)| *number != rt.current);
+    if others.into_iter().any(|(_, thread)| !thread.joined && !thread.is_timer) {
         rt.weaker.sees(address, order);
     }
 }

@@ -74,6 +74,7 @@ fn compares(address: usize, size: usize, expected: usize, orders: (i32, i32), pc
     if in_program() {
         announce("compare-exchange", address, size, true, pc);
         touch_atomic(address, size, is_so(), pc);
+        asks(address, if is_so() { orders.0 } else { orders.1 });
         let (rt, bytes) = (rt(), (address, size));
         if is_so() {
             rt.clocks.load(rt.current, bytes, acquires(orders.0));

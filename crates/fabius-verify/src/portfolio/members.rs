@@ -216,7 +216,9 @@ fn deepen(work: &Work, news: &(dyn Fn(Now) + Sync)) -> Result<Report, MemberErro
 /// What was finished before a limit was hit.
 fn until(before: Report, reason: Reason) -> Report {
     match before.verdict {
-        Verdict::NoBugWithinBounds { bounds } => Report { verdict: Verdict::Unknown { reason, bounds }, ..before },
+        Verdict::NoBugWithinBounds { bounds } => {
+            Report { verdict: Verdict::Unknown { reason, bounds }, endless: false, ..before }
+        }
         _ => before,
     }
 }

@@ -87,11 +87,12 @@ impl Rt {
     /// How many steps the execution that begins may have.
     pub(super) fn has_patience(&mut self) {
         let most = self.settings.max_steps;
-        let sleeps = match self.loops.outlasts_sleep() {
-            // It is only brought to its end.
-            _ if self.hurries => self.steps.saturating_add(HURRIES),
-            true => most / PARTS,
-            false => most,
+        let sleeps = if self.hurries {
+            self.steps.saturating_add(HURRIES)
+        } else if self.loops.outlasts_sleep() {
+            most / PARTS
+        } else {
+            most
         };
         self.patience = Patience { most, sleeps };
     }

@@ -95,7 +95,7 @@ impl Loops {
 
     /// One did. Says whether that is new.
     pub(super) fn has_outlasted_sleep(&self) -> bool {
-        !self.learnt.outlasts_sleep.swap(true, Ordering::Relaxed)
+        self.is_news(!self.learnt.outlasts_sleep.swap(true, Ordering::Relaxed))
     }
 
     /// How much was learnt that makes executions of the same schedule others than before: what is run again may learn it.
