@@ -82,7 +82,7 @@ pub fn text(report: &Report, question: Question, source: &str, id: &ProgramId, s
 /// What is said where no execution comes to an end.
 fn endless(report: &Report) -> &'static str {
     if report.endless {
-        "No execution comes to an end: all go on for ever.\n  = help: `check --livelock` says whether one does so without a `progress`\n"
+        "No execution comes to an end: all go on for ever.\n  = help: mark by `progress;` what is progress, and `check --livelock` says whether one goes on without\n"
     } else {
         ""
     }
