@@ -5,7 +5,7 @@ use super::tsan::{check_memory, touch_atomic};
 use crate::control::in_program;
 use crate::looks;
 use crate::op::{Op, Wait};
-use crate::rt::rt;
+use crate::rt::{Thread, rt};
 use crate::threads::point;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering::SeqCst, fence};
 
@@ -20,9 +20,10 @@ pub(super) fn releases(order: i32) -> bool {
 /// An operation on the object there asks for this order.
 pub(super) fn asks(address: usize, order: i32) {
     let rt = rt();
-    // Who is alone, or was joined, has nobody who could see more.
-    let others = rt.threads.iter().enumerate().filter(|(number, _)| *number != rt.current);
-    if others.into_iter().any(|(_, thread)| !thread.joined && !thread.is_timer) {
+    // Who was joined sees no more.
+    let current = rt.current;
+    let may_see = |(number, thread): (usize, &Thread)| number != current && !thread.joined && !thread.is_timer;
+    if rt.threads.iter().enumerate().any(may_see) {
         rt.weaker.sees(address, order);
     }
 }
